@@ -1,0 +1,40 @@
+"""Every environment variable this project reads, with its default and meaning. One prefix: `AGENTS_`.
+
+Foreign names (`AWS_REGION`, `AWS_ENDPOINT_URL`, `OPENAI_API_KEY` …) stay what users know; the libraries that own them read them.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import Literal
+
+from pydantic import Field
+from pydantic_settings import BaseSettings, SettingsConfigDict
+
+
+class Settings(BaseSettings):
+    """Settings of one function. Built once at init; raises `pydantic.ValidationError` naming the variable that is wrong."""
+
+    model_config = SettingsConfigDict(env_prefix="AGENTS_", env_file=".env", extra="ignore", frozen=True)
+
+    name: str = Field("", description="The agent that this function serves, a key of `graphs.catalog.AGENTS`.")
+    model: str = Field("offline", description="Chat model as `provider:model`; `offline` is the scripted model that needs no key.")
+    offline_delay_ms: int = Field(12, ge=0, le=5_000, description="Pause of the offline model between two tokens, in milliseconds.")
+    table_prefix: str = Field("agents-", description="Prefix of the DynamoDB table names.")
+    bucket: str = Field("", description="S3 bucket for payloads over 350 KB; empty: they are stored in chunks in the table.")
+    ttl_days: int = Field(0, ge=0, description="Days after its last write that a thread expires; 0 keeps it.")
+    auth: Literal["iam", "none"] = Field(
+        "iam", description="Who the caller is: `iam` (the URL's own SigV4 identity), or `none` (everybody is one local user)."
+    )
+    debug: bool = Field(False, description="Put the exception's own text on RUN_ERROR. Never on a public URL.")
+    cors: bool = Field(False, description="Answer CORS in the app. Only without a function URL in front, which answers it itself.")
+    heartbeat_seconds: float = Field(10.0, gt=0, description="A comment is sent when a stream was silent for this long, in seconds.")
+    max_body_bytes: int = Field(6 * 1024 * 1024, gt=0, description="Largest request body, in bytes (Lambda's own limit is 6 MB).")
+    function_urls: dict[str, str] = Field(default_factory=dict, description="JSON object: agent name to its function URL, for the catalog.")
+    log_level: str = Field("INFO", description="Level of the JSON log.")
+
+
+@lru_cache(maxsize=1)
+def get_settings() -> Settings:
+    """The process's settings, read once."""
+    return Settings()

@@ -1,0 +1,23 @@
+"""Fixtures of the whole suite. No test reaches AWS: region, dummy keys and no metadata service are set before boto3 is imported."""
+
+from __future__ import annotations
+
+import os
+
+import pytest
+
+for name in [n for n in os.environ if n.startswith(("AWS_", "AGENTS_", "OPENAI_", "ANTHROPIC_", "DEEPSEEK_", "LANGSMITH_", "LANGCHAIN_"))]:
+    del os.environ[name]
+os.environ |= {
+    "AWS_ACCESS_KEY_ID": "test",
+    "AWS_SECRET_ACCESS_KEY": "test",
+    "AWS_REGION": "us-east-1",
+    "AWS_DEFAULT_REGION": "us-east-1",
+    "AWS_EC2_METADATA_DISABLED": "true",
+    "LANGSMITH_TRACING": "false",
+}
+
+
+@pytest.fixture(scope="session")
+def anyio_backend() -> str:
+    return "asyncio"
