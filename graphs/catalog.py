@@ -1,0 +1,98 @@
+"""The agents as plain data. Importing this module imports no agent, no LangChain and no LangGraph: infrastructure reads it too."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from importlib import import_module
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, cast
+
+if TYPE_CHECKING:
+    from langchain_core.language_models import BaseChatModel
+    from langchain_core.tools import BaseTool
+    from langgraph.graph import StateGraph
+
+    from graphs.knowledge import Knowledge
+
+
+@dataclass(frozen=True, slots=True)
+class Deps:
+    """What an agent is built from; a test hands in a scripted model.
+
+    `knowledge` None means the bundled documents. `tools` replace an agent's own tools of the same name, the others are added.
+    """
+
+    model: BaseChatModel | None
+    knowledge: Knowledge | None = None
+    tools: Sequence[BaseTool] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """What one run takes from the client: entries for `configurable` and the graph's step limit (None: the agent's default)."""
+
+    configurable: dict[str, Any] = field(default_factory=dict)
+    recursion_limit: int | None = None
+
+
+OptionsReader = Callable[[Mapping[str, Any], Mapping[str, Any]], Options]
+"""`(input.state, input.forwardedProps) -> Options`; never raises on what a client sends."""
+
+
+@dataclass(frozen=True, slots=True)
+class AgentSpec:
+    """One agent. `module` and `options` are `"package.module:attribute"`, imported on first use."""
+
+    name: str
+    title: str
+    description: str
+    module: str
+    state_keys: tuple[str, ...]  # public keys of the state snapshot, never `messages`
+    input_keys: tuple[str, ...] = ()  # state keys that may carry the input text
+    default_text: str | None = None  # sample text on an empty thread without a message
+    options: str | None = None
+    input_field: str | None = None  # graph state field that gets the text too
+    resumes: bool = True
+    recursion_limit: int = 50
+    needs_model: bool = True  # False: its main path runs with `Deps(model=None)`
+
+    def build(self, deps: Deps) -> StateGraph[Any, Any, Any, Any]:
+        """The agent's graph, not compiled."""
+        return cast("StateGraph[Any, Any, Any, Any]", _load(self.module)(deps))
+
+    def read_options(self, state: Mapping[str, Any], forwarded: Mapping[str, Any]) -> Options:
+        """What the client asked for, cleaned; empty for an agent without options."""
+        return cast(OptionsReader, _load(self.options))(state, forwarded) if self.options else Options()
+
+
+def _load(path: str) -> Callable[..., Any]:
+    module, _, attribute = path.partition(":")
+    return cast(Callable[..., Any], getattr(import_module(module), attribute))
+
+
+_SPECS = (
+    AgentSpec(
+        name="reactAgent",
+        title="ReAct agent",
+        description="A tool loop that searches the knowledge base and asks you when something is missing.",
+        module="graphs.react.graph:build",
+        state_keys=(),
+        default_text="hello",
+        options="graphs.react.options:read",
+    ),
+    AgentSpec(
+        name="dev",
+        title="Demo",
+        description="Every kind of interrupt in one conversation, and weather, order and knowledge tools. Its main path needs no model.",
+        module="graphs.dev.graph:build",
+        state_keys=("devIntent", "input", "userPurpose", "priority", "extras", "approval", "result"),
+        input_keys=("input", "message"),
+        default_text="start demo",
+        input_field="input",
+        needs_model=False,
+    ),
+)
+
+AGENTS: Mapping[str, AgentSpec] = MappingProxyType({spec.name: spec for spec in _SPECS})
+"""Name to spec, in the registry's order."""

@@ -1,0 +1,140 @@
+"""One chat completion outside LangChain's stream: the caller decides what of it reaches the client.
+
+Nodes that must not stream their text (a rewritten document, a list of summaries) call the provider's OpenAI-compatible endpoint here.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import AsyncIterator, Callable, Mapping
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from typing import Any, Literal
+from uuid import uuid4
+
+import httpx
+from langgraph.config import get_stream_writer
+
+Mode = Literal["silent", "streamReasoning"]
+
+AGUI_EVENT = "agui"
+"""Name of a writer record whose payload is a native AG-UI event."""
+
+
+@dataclass(frozen=True, slots=True)
+class Endpoint:
+    """An OpenAI-compatible API: `base_url` as in `https://api.openai.com/v1`. `timeout` bounds the whole call, in seconds."""
+
+    base_url: str
+    model: str
+    api_key: str = field(default="", repr=False)
+    timeout: float = 120.0
+
+
+@dataclass(frozen=True, slots=True)
+class Prompt:
+    """What is asked, and how the answer is treated: `silent` emits nothing, `streamReasoning` emits the model's thinking."""
+
+    system: str
+    user: str
+    temperature: float = 0.7
+    mode: Mode = "silent"
+
+
+class CompletionFailed(Exception):
+    """The provider answered with a status outside 2xx. `status_code` lets the error be classified without reading its text."""
+
+    def __init__(self, mode: Mode, status_code: int, body: str) -> None:
+        super().__init__(f"chat completion ({mode}) failed with status {status_code}: {body[:200]}")
+        self.mode = mode
+        self.status_code = status_code
+
+
+async def run_chat_completion(config: Endpoint, prompt: Prompt) -> str:
+    """The answer's text, trimmed.
+
+    Raises `CompletionFailed`, `TimeoutError` after `config.timeout` seconds, or `httpx.TransportError`. Cancelling the task closes the
+    connection, so the provider stops too.
+    """
+    async with asyncio.timeout(config.timeout), _request(config, prompt) as response:
+        if response.is_error or response.is_redirect:
+            await response.aread()
+            raise CompletionFailed(prompt.mode, response.status_code, response.text)
+        if prompt.mode == "silent":
+            await response.aread()
+            return _content(response.json()).strip()
+        return (await _drain(_deltas(response), _Reasoning(_writer()))).strip()
+
+
+@asynccontextmanager
+async def _request(config: Endpoint, prompt: Prompt) -> AsyncIterator[httpx.Response]:
+    body = {
+        "model": config.model,
+        "messages": [{"role": "system", "content": prompt.system}, {"role": "user", "content": prompt.user}],
+        "temperature": prompt.temperature,
+        "stream": prompt.mode == "streamReasoning",
+    }
+    headers = {"Authorization": f"Bearer {config.api_key}"} if config.api_key else {}
+    url = f"{config.base_url.rstrip('/')}/chat/completions"
+    async with httpx.AsyncClient(timeout=config.timeout) as client, client.stream("POST", url, json=body, headers=headers) as response:
+        yield response
+
+
+def _content(answer: Mapping[str, Any]) -> str:
+    choices = answer.get("choices") or [{}]
+    return (choices[0].get("message") or {}).get("content") or ""
+
+
+async def _deltas(response: httpx.Response) -> AsyncIterator[Mapping[str, Any]]:
+    """The `delta` objects of a streamed answer, as they arrive."""
+    async for line in response.aiter_lines():
+        data = line.removeprefix("data:").strip() if line.startswith("data:") else ""
+        if not data or data == "[DONE]":
+            continue
+        for choice in json.loads(data).get("choices") or ():
+            yield choice.get("delta") or {}
+
+
+async def _drain(deltas: AsyncIterator[Mapping[str, Any]], reasoning: _Reasoning) -> str:
+    parts: list[str] = []
+    try:
+        async for delta in deltas:
+            reasoning.add(delta.get("reasoning_content") or delta.get("reasoning") or "")
+            if content := delta.get("content"):
+                reasoning.end()
+                parts.append(content)
+    finally:  # the stream ended, failed or was cancelled: what was opened is closed
+        reasoning.end()
+    return "".join(parts)
+
+
+class _Reasoning:
+    """The thinking of one completion, on the graph's writer. Thinking that goes on after some content is a new message."""
+
+    def __init__(self, write: Callable[[Any], None]) -> None:
+        self._write = write
+        self._open: str | None = None
+
+    def add(self, text: str) -> None:
+        if not text:
+            return
+        if self._open is None:
+            self._open = f"reasoning-{uuid4()}"
+            self._emit("REASONING_MESSAGE_START", role="reasoning")
+        self._emit("REASONING_MESSAGE_CONTENT", delta=text)
+
+    def end(self) -> None:
+        if self._open is not None:
+            self._emit("REASONING_MESSAGE_END")
+            self._open = None
+
+    def _emit(self, kind: str, **fields: str) -> None:
+        self._write({"name": AGUI_EVENT, "payload": {"type": kind, "messageId": self._open, **fields}})
+
+
+def _writer() -> Callable[[Any], None]:
+    try:
+        return get_stream_writer()
+    except RuntimeError:  # called outside a graph: nobody listens
+        return lambda _: None

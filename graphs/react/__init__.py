@@ -1,0 +1,1 @@
+"""reactAgent: a tool loop over the knowledge base and the four ask tools."""

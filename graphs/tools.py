@@ -1,0 +1,87 @@
+"""Tool nodes: one task per call, errors as results, and a node whose tools arrive later."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from typing import Any
+
+from langchain_core.messages import AIMessage, BaseMessage, ToolMessage
+from langchain_core.tools import BaseTool, ToolException
+from langgraph.graph import END
+from langgraph.prebuilt import ToolNode
+from langgraph.prebuilt.tool_node import ToolCallRequest, ToolInvocationError
+from langgraph.types import Command, Send
+
+_log = logging.getLogger(__name__)
+
+ToolLoader = Callable[[], Awaitable[Sequence[BaseTool]]]
+ToolOutcome = ToolMessage | Command[Any]
+
+
+def describe_tool_error(error: Exception) -> str:
+    """What the model (and the user) reads of a failed tool.
+
+    Wrong arguments and a tool's own `ToolException` are told as they are. Of anything else only the class is told: its text may hold a
+    host name or a key. The log has all of it.
+    """
+    if isinstance(error, ToolInvocationError | ToolException):
+        return str(error)
+    _log.warning("tool failed", exc_info=error)
+    return f"Error: the tool failed ({type(error).__name__})."
+
+
+def tool_node(tools: Sequence[BaseTool]) -> ToolNode:
+    """A ToolNode whose exceptions become tool results, never a dead run."""
+    return ToolNode(tools, handle_tool_errors=describe_tool_error)
+
+
+def route_tools(node: str) -> Callable[[Mapping[str, Any]], str | list[Send]]:
+    """The ReAct condition: the last message is an AI message with tool calls → `node`, else END.
+
+    One task per call: two interrupts in one ToolNode task surface one after the other and their answers are matched by order, so they
+    swap; in tasks of their own each has its own id.
+    """
+
+    def route(state: Mapping[str, Any]) -> str | list[Send]:
+        messages: Sequence[BaseMessage] = state["messages"]
+        last = messages[-1] if messages else None
+        if not isinstance(last, AIMessage) or not last.tool_calls:
+            return END
+        return [Send(node, [{**call, "type": "tool_call"}]) for call in last.tool_calls]
+
+    return route
+
+
+def replace_tools(own: Sequence[BaseTool], given: Sequence[BaseTool] | None) -> list[BaseTool]:
+    """The agent's own tools, where `given` replaces those of the same name and adds the others."""
+    return list(({tool.name: tool for tool in own} | {tool.name: tool for tool in given or ()}).values())
+
+
+class LazyToolNode(ToolNode):
+    """A ToolNode made with no tools: they are loaded on first use, once. It is itself the graph node.
+
+    A failed load is not remembered: its calls get an error as result and the next call tries again.
+    """
+
+    def __init__(self, load: ToolLoader, *, name: str = "tools") -> None:
+        super().__init__([], name=name, handle_tool_errors=describe_tool_error, awrap_tool_call=self._call_loaded)
+        self._load = load
+        self._loaded: dict[str, BaseTool] | None = None
+        self._loading = asyncio.Lock()
+
+    async def tools(self) -> Sequence[BaseTool]:
+        """The tools, loaded if they are not yet: what a model is bound to. Raises what the loader raises."""
+        return list((await self._by_name()).values())
+
+    async def _by_name(self) -> dict[str, BaseTool]:
+        async with self._loading:
+            if self._loaded is None:
+                self._loaded = {tool.name: tool for tool in await self._load()}
+            return self._loaded
+
+    async def _call_loaded(self, request: ToolCallRequest, execute: Callable[[ToolCallRequest], Awaitable[ToolOutcome]]) -> ToolOutcome:
+        # an exception of the loader leaves through ToolNode's own error handling
+        tool = (await self._by_name()).get(request.tool_call["name"])
+        return await execute(request.override(tool=tool) if tool else request)
