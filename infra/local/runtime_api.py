@@ -13,6 +13,7 @@ import json
 import re
 import time
 from collections.abc import Awaitable, Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
@@ -148,8 +149,13 @@ class RuntimeApi:
         except (OSError, asyncio.IncompleteReadError):
             # the runtime is gone, or a fault was injected: a reset is what it shall see
             writer.transport.abort()
+        except asyncio.CancelledError:
+            writer.transport.abort()
+            raise
         finally:
             writer.close()
+            with suppress(OSError):
+                await writer.wait_closed()
 
     async def _exchange(self, head: Head, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> bool:
         """Answers one request; False if the connection is over."""

@@ -1,0 +1,42 @@
+"""The process of one Lambda environment: load the app, serve it."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import os
+import sys
+
+from functions.runtime.application import LoadError, load
+from functions.runtime.client import RuntimeApiError, RuntimeClient
+from functions.runtime.loop import serve
+
+logger = logging.getLogger("functions.runtime")
+
+
+def main() -> int:
+    """Exit code: 0 after SIGTERM, 1 if the app cannot be loaded or started, or the Runtime API is gone."""
+    # where nobody set logging up, warnings still say whose they are
+    logging.basicConfig(format="%(levelname)s %(name)s %(message)s")
+    runtime_api = os.environ["AWS_LAMBDA_RUNTIME_API"]
+    try:
+        app = load(_handler())
+    except LoadError as exc:
+        logger.exception("the app cannot be loaded")
+        asyncio.run(RuntimeClient(runtime_api).init_error(exc.failure))
+        return 1
+    try:
+        serve(app, runtime_api)
+    except (RuntimeApiError, OSError):
+        logger.exception("the Runtime API cannot be used any more")
+        return 1
+    return 0
+
+
+def _handler() -> str:
+    # an instrumenting wrapper (OpenTelemetry, Serverless) puts its own into _HANDLER and keeps ours; it would wrap no ASGI app
+    return os.environ.get("ORIG_HANDLER") or os.environ.get("_HANDLER") or "functions.entry.app"
+
+
+if __name__ == "__main__":
+    sys.exit(main())
