@@ -1,0 +1,256 @@
+"""`DynamoDBSaver`: LangGraph's checkpointer on one DynamoDB table, sync and async.
+
+Its parts: keys, payloads (cells, and what does not fit into an item), writes (slots of a task), reading, writing, history, upkeep.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextvars
+import copy
+import math
+import time
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
+
+from langchain_core.runnables import RunnableConfig
+from langgraph.checkpoint.base import (
+    BaseCheckpointSaver,
+    ChannelVersions,
+    Checkpoint,
+    CheckpointMetadata,
+    CheckpointTuple,
+    DeltaChannelHistory,
+    get_checkpoint_id,
+    get_checkpoint_metadata,
+)
+from langgraph.checkpoint.serde.base import SerializerProtocol
+
+from functions.store import keys
+from functions.store.clients import ASYNC_THREADS, Calls, dynamodb_client, s3_client
+from functions.store.history import BrokenChain, delta_history
+from functions.store.payloads import Chunks, Objects, Payloads
+from functions.store.reading import Reader, Record
+from functions.store.table import Table
+from functions.store.upkeep import Upkeep
+from functions.store.writing import Writer
+
+if TYPE_CHECKING:
+    from mypy_boto3_dynamodb import DynamoDBClient
+    from mypy_boto3_s3 import S3Client
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+
+class DynamoDBSaver(BaseCheckpointSaver[Any]):
+    """Checkpoints of any number of threads in one table (`functions.store.tables`).
+
+    `client` brings its own timeouts, retries and pool (give it at least `clients.ASYNC_THREADS` connections); without one, boto3 finds
+    endpoint, region and credentials. Payloads over 350 KB go to `bucket`, else into chunks in the table. `ttl_seconds` after its last
+    use a thread is no longer served. One saver serves all threads and tasks of a process.
+
+    Raises `functions.store.errors.StoreError` with what to do about it, else what botocore raises.
+    """
+
+    def __init__(
+        self,
+        table_name: str,
+        *,
+        client: DynamoDBClient | None = None,
+        endpoint_url: str | None = None,
+        region_name: str | None = None,
+        bucket: str | None = None,
+        ttl_seconds: int | None = None,
+        serde: SerializerProtocol | None = None,
+        objects_client: S3Client | None = None,
+    ) -> None:
+        super().__init__(serde=serde)
+        self._table = Table(table_name, client or dynamodb_client(endpoint_url, region_name), Calls())
+        objects = Objects(objects_client or s3_client(endpoint_url, region_name), bucket, table_name) if bucket else None
+        self._payloads = Payloads(Chunks(self._table), objects)
+        self._threads = ThreadPoolExecutor(ASYNC_THREADS, thread_name_prefix="checkpoints")
+        self._principal = ""
+        self.ttl_seconds = ttl_seconds
+
+    def for_principal(self, principal: str) -> DynamoDBSaver:
+        """The same saver, its every key under `principal`: equal thread ids of two principals are two threads."""
+        view = copy.copy(self)
+        view._principal = principal
+        return view
+
+    # `with_allowlist` copies the saver and sets another `serde`: the parts are made for each call from what the saver has then.
+    @property
+    def _reader(self) -> Reader:
+        return Reader(self._table, self._payloads, self.serde)
+
+    @property
+    def _writer(self) -> Writer:
+        return Writer(self._table, self._payloads, self.serde, self.ttl_seconds)
+
+    @property
+    def _upkeep(self) -> Upkeep:
+        return Upkeep(self._reader, self._principal)
+
+    def _address(self, config: RunnableConfig) -> keys.Address:
+        ids = config["configurable"]
+        thread_id = str(ids["thread_id"])
+        return keys.Address(
+            keys.partition(self._principal, thread_id), thread_id, ids.get("checkpoint_ns") or "", get_checkpoint_id(config)
+        )
+
+    # sync
+
+    def get_tuple(self, config: RunnableConfig) -> CheckpointTuple | None:
+        """The checkpoint of the config's id, or the latest of its namespace."""
+        address = self._address(config)
+        if self.ttl_seconds is None or address.checkpoint_id is not None:
+            return self._reader.get(address)
+        latest = self._reader.latest(address)
+        if latest is None:
+            return None
+        if float(latest.item.get("expires_at", {"N": "inf"})["N"]) - time.time() < self.ttl_seconds / 2:
+            self._upkeep.keep_alive(address.pk, self.ttl_seconds)
+        return self._reader.tuples([latest])[0]
+
+    def list(
+        self,
+        config: RunnableConfig | None,
+        *,
+        filter: dict[str, Any] | None = None,
+        before: RunnableConfig | None = None,
+        limit: int | None = None,
+    ) -> Iterator[CheckpointTuple]:
+        """Newest first. Without `checkpoint_ns` over all namespaces; without a config over all threads of the principal (a scan)."""
+        for page in self._pages(config, filter, before, limit):
+            yield from page
+
+    def _pages(
+        self, config: RunnableConfig | None, filter: dict[str, Any] | None, before: RunnableConfig | None, limit: int | None
+    ) -> Iterator[Sequence[CheckpointTuple]]:
+        reader = self._reader
+        wanted = partial(_wanted, reader, filter or {}, get_checkpoint_id(before) if before else None)
+        left = math.inf if limit is None else limit
+        pages = self._records(reader, config, wanted, before, None if filter else limit)
+        while left > 0 and (page := next(pages, None)) is not None:
+            matches = [found for found in page if wanted(found)]
+            yield reader.tuples(matches if left == math.inf else matches[: int(left)])
+            left -= len(matches)
+
+    def _records(
+        self,
+        reader: Reader,
+        config: RunnableConfig | None,
+        wanted: Callable[[Record], bool],
+        before: RunnableConfig | None,
+        limit: int | None,
+    ) -> Iterator[Sequence[Record]]:
+        if config is None:
+            return reader.everywhere(self._principal, None, wanted, limit)
+        address = self._address(config)
+        if address.checkpoint_id is not None:
+            return iter([reader.one(address, address.checkpoint_id)])
+        if config["configurable"].get("checkpoint_ns") is None:
+            return reader.everywhere(self._principal, address.pk, wanted, limit)
+        return reader.in_namespace(address, get_checkpoint_id(before) if before else None, limit)
+
+    def put(
+        self, config: RunnableConfig, checkpoint: Checkpoint, metadata: CheckpointMetadata, new_versions: ChannelVersions
+    ) -> RunnableConfig:
+        """Stores the checkpoint whole; `new_versions` is not needed for that."""
+        address = self._address(config)
+        self._writer.checkpoint(address, checkpoint, get_checkpoint_metadata(config, metadata))
+        return address.config(checkpoint["id"])
+
+    def put_writes(self, config: RunnableConfig, writes: Sequence[tuple[str, Any]], task_id: str, task_path: str = "") -> None:
+        """One call for up to 100 writes. A position that is taken keeps its value; error, interrupt, resume and schedule overwrite."""
+        self._writer.pending(self._address(config), writes, task_id, task_path)
+
+    def delete_thread(self, thread_id: str) -> None:
+        self._upkeep.delete_thread(str(thread_id))
+
+    def delete_for_runs(self, run_ids: Sequence[str]) -> None:
+        """Reads the whole table; delta channels that need a deleted checkpoint lose what it held (see `BaseCheckpointSaver`)."""
+        if run_ids:
+            self._upkeep.delete_runs(run_ids)
+
+    def copy_thread(self, source_thread_id: str, target_thread_id: str) -> None:
+        self._upkeep.copy_thread(str(source_thread_id), str(target_thread_id))
+
+    def prune(self, thread_ids: Sequence[str], *, strategy: str = "keep_latest") -> None:
+        self._upkeep.prune([str(thread_id) for thread_id in thread_ids], strategy)
+
+    def get_delta_channel_history(self, *, config: RunnableConfig, channels: Sequence[str]) -> Mapping[str, DeltaChannelHistory]:
+        if not channels:
+            return {}
+        try:
+            return delta_history(self._reader, self._address(config), channels)
+        except BrokenChain:
+            return super().get_delta_channel_history(config=config, channels=channels)
+
+    def get_next_version(self, current: Any, channel: None) -> Any:
+        """Counts in integers (no key holds them; the usual strings take ten times the bytes). Other savers' strings are continued."""
+        if isinstance(current, str):
+            number, _, rest = current.partition(".")
+            return f"{int(number) + 1:0{len(number)}}.{rest}"
+        return super().get_next_version(current, channel)
+
+    # async: the same calls on threads of the saver's own, so that they neither block the loop nor queue behind its default ones
+
+    async def _run(self, call: Callable[P, R], *args: P.args, **kwargs: P.kwargs) -> R:
+        context = contextvars.copy_context()
+        return await asyncio.get_running_loop().run_in_executor(self._threads, partial(context.run, call, *args, **kwargs))
+
+    async def aget_tuple(self, config: RunnableConfig) -> CheckpointTuple | None:
+        return await self._run(self.get_tuple, config)
+
+    async def alist(
+        self,
+        config: RunnableConfig | None,
+        *,
+        filter: dict[str, Any] | None = None,
+        before: RunnableConfig | None = None,
+        limit: int | None = None,
+    ) -> AsyncIterator[CheckpointTuple]:
+        pages = self._pages(config, filter, before, limit)
+        while (page := await self._run(_next, pages)) is not None:
+            for found in page:
+                yield found
+
+    async def aput(
+        self, config: RunnableConfig, checkpoint: Checkpoint, metadata: CheckpointMetadata, new_versions: ChannelVersions
+    ) -> RunnableConfig:
+        return await self._run(self.put, config, checkpoint, metadata, new_versions)
+
+    async def aput_writes(self, config: RunnableConfig, writes: Sequence[tuple[str, Any]], task_id: str, task_path: str = "") -> None:
+        await self._run(self.put_writes, config, writes, task_id, task_path)
+
+    async def adelete_thread(self, thread_id: str) -> None:
+        await self._run(self.delete_thread, thread_id)
+
+    async def adelete_for_runs(self, run_ids: Sequence[str]) -> None:
+        await self._run(self.delete_for_runs, run_ids)
+
+    async def acopy_thread(self, source_thread_id: str, target_thread_id: str) -> None:
+        await self._run(self.copy_thread, source_thread_id, target_thread_id)
+
+    async def aprune(self, thread_ids: Sequence[str], *, strategy: str = "keep_latest") -> None:
+        await self._run(partial(self.prune, thread_ids, strategy=strategy))
+
+    async def aget_delta_channel_history(self, *, config: RunnableConfig, channels: Sequence[str]) -> Mapping[str, DeltaChannelHistory]:
+        return await self._run(partial(self.get_delta_channel_history, config=config, channels=channels))
+
+
+def _wanted(reader: Reader, filter: Mapping[str, Any], before: str | None, found: Record) -> bool:
+    if before is not None and found.checkpoint_id >= before:
+        return False
+    if not filter:
+        return True
+    metadata = reader.metadata(found)
+    return all(metadata.get(name) == value for name, value in filter.items())
+
+
+def _next(pages: Iterator[Sequence[CheckpointTuple]]) -> Sequence[CheckpointTuple] | None:
+    return next(pages, None)

@@ -1,0 +1,58 @@
+"""boto3 clients with the store's timeouts, retries and pool, and the threads that use them side by side."""
+
+from __future__ import annotations
+
+import contextvars
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import TYPE_CHECKING, TypeVar
+
+import boto3
+from botocore.config import Config
+
+if TYPE_CHECKING:
+    from mypy_boto3_dynamodb import DynamoDBClient
+    from mypy_boto3_s3 import S3Client
+
+T = TypeVar("T")
+R = TypeVar("R")
+
+ASYNC_THREADS = 32
+CALL_THREADS = 16
+
+CONFIG = Config(
+    connect_timeout=3,
+    read_timeout=15,
+    retries={"mode": "standard", "total_max_attempts": 6},
+    max_pool_connections=ASYNC_THREADS + CALL_THREADS,
+    tcp_keepalive=True,
+)
+"""Timeouts in seconds. One connection for every thread that may call: botocore throws surplus ones away after each use."""
+
+
+def dynamodb_client(endpoint_url: str | None = None, region_name: str | None = None) -> DynamoDBClient:
+    """boto3 itself reads AWS_ENDPOINT_URL and AWS_REGION where an argument is None."""
+    return boto3.session.Session().client("dynamodb", endpoint_url=endpoint_url, region_name=region_name, config=CONFIG)
+
+
+def s3_client(endpoint_url: str | None = None, region_name: str | None = None) -> S3Client:
+    return boto3.session.Session().client("s3", endpoint_url=endpoint_url, region_name=region_name, config=CONFIG)
+
+
+class Calls:
+    """Runs calls side by side. Its threads never start further ones, so a full pool cannot wait for itself."""
+
+    def __init__(self) -> None:
+        self._threads = ThreadPoolExecutor(CALL_THREADS, thread_name_prefix="store-call")
+
+    def each(self, call: Callable[[T], R], arguments: Sequence[T]) -> list[R]:
+        """`call` for every argument, at once; results in order. The first error is raised when all have ended."""
+        if len(arguments) < 2:
+            return [call(argument) for argument in arguments]
+        futures = [self._threads.submit(contextvars.copy_context().run, call, argument) for argument in arguments[1:]]
+        try:
+            first = call(arguments[0])
+        finally:
+            for future in futures:
+                future.exception()
+        return [first, *(future.result() for future in futures)]

@@ -1,0 +1,60 @@
+"""What can go wrong in the store, each with what to do about it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from botocore.exceptions import ClientError
+
+THROTTLED = frozenset({"ProvisionedThroughputExceededException", "ThrottlingException", "RequestLimitExceeded"})
+DENIED = frozenset({"AccessDeniedException", "AccessDenied", "UnrecognizedClientException"})
+
+
+class StoreError(Exception):
+    """A read or write of the store failed; the message says what to do."""
+
+
+class TableMissing(StoreError):
+    """The table does not exist where the client looks."""
+
+
+class Throttled(StoreError):
+    """DynamoDB refused the call for its rate, also after retries."""
+
+
+class PayloadMissing(StoreError):
+    """A stored checkpoint points to a payload that is not there."""
+
+
+@contextmanager
+def explained(table: str, endpoint: str) -> Iterator[None]:
+    """Turns the AWS errors with a known remedy into a `StoreError`; the others pass as they are."""
+    try:
+        yield
+    except ClientError as error:
+        explanation = _explain(error, table, endpoint)
+        if explanation is None:
+            raise
+        raise explanation from error
+
+
+def error_code(error: ClientError) -> str:
+    return error.response.get("Error", {}).get("Code", "")
+
+
+def _explain(error: ClientError, table: str, endpoint: str) -> StoreError | None:
+    code = error_code(error)
+    if code == "ResourceNotFoundException":
+        return TableMissing(
+            f"DynamoDB table {table!r} does not exist at {endpoint}. Create it with `cdk deploy` or "
+            "`functions.store.tables.create_tables(client, prefix)`, or correct AGENTS_TABLE_PREFIX or AWS_REGION."
+        )
+    if code in THROTTLED:
+        return Throttled(
+            f"DynamoDB throttled {error.operation_name} on table {table!r} and retries did not help. "
+            "Use on-demand capacity or raise the table's limit; one partition (a thread) takes 1,000 write units a second."
+        )
+    if code in DENIED:
+        return StoreError(f"AWS denied {error.operation_name} on {table!r} ({code}): allow the action in the role's policy.")
+    return None

@@ -1,0 +1,106 @@
+"""Keys of the checkpoints table: every part encoded, so that no two ids share a key, and sorted as the ids themselves are.
+
+    pk  <principal>!<thread>
+    sk  c!<namespace>!<checkpoint>                      one checkpoint
+        w!<namespace>!<checkpoint>!<task>!<bucket>      the pending writes of one task
+        p!<namespace>!<checkpoint>!<token>!<number>     a chunk of a payload that is too large for its item
+
+`!` separates. Inside a part everything up to `"` (U+0022) is written as `"` and two hex digits. Both sort before every character that
+stays as it is, so encoded ids sort as the plain ones do (DynamoDB compares UTF-8 bytes, which is the order of code points).
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from typing import Any, NamedTuple
+
+from langchain_core.runnables import RunnableConfig
+
+_UNSAFE = re.compile('[\x00-"\ud800-\udfff]')
+_ESCAPE = re.compile('"(?:s([0-9a-f]{4})|([0-9a-f]{2}))')
+_HASHED = '"~'
+
+# DynamoDB allows 2,048 bytes of partition key and 1,024 of sort key. A longer part becomes its hash; the item then carries the id itself.
+LONGEST_PARTITION_PART = 1_000
+LONGEST_NAMESPACE = 500
+LONGEST_ID = 200
+
+
+class Address(NamedTuple):
+    """Where a checkpoint is; `checkpoint_id` None means the latest of its namespace."""
+
+    pk: str
+    thread_id: str
+    namespace: str
+    checkpoint_id: str | None
+
+    def config(self, checkpoint_id: str) -> RunnableConfig:
+        """The config LangGraph gets back for one of its checkpoints."""
+        ids: dict[str, Any] = {"thread_id": self.thread_id, "checkpoint_ns": self.namespace, "checkpoint_id": checkpoint_id}
+        return {"configurable": ids}
+
+
+def _escape(match: re.Match[str]) -> str:
+    code = ord(match[0])
+    return f'"s{code:04x}' if code > 0x22 else f'"{code:02x}'
+
+
+def encode(part: str, longest: int) -> str:
+    """One part of a key; a hash of it when it needs more than `longest` bytes."""
+    text = _UNSAFE.sub(_escape, part)
+    if len(text.encode()) <= longest:
+        return text
+    return _HASHED + hashlib.sha256(part.encode("utf-8", "surrogatepass")).hexdigest()
+
+
+def decode(text: str) -> str | None:
+    """The id behind an encoded part; None for a hashed one."""
+    if text.startswith(_HASHED):
+        return None
+    return _ESCAPE.sub(lambda match: chr(int(match[1] or match[2], 16)), text)
+
+
+def principal_prefix(principal: str) -> str:
+    return f"{encode(principal, LONGEST_PARTITION_PART)}!"
+
+
+def partition(principal: str, thread_id: str) -> str:
+    return principal_prefix(principal) + encode(thread_id, LONGEST_PARTITION_PART)
+
+
+def namespace_prefix(kind: str, namespace: str) -> str:
+    """`kind` is c, w or p."""
+    return f"{kind}!{encode(namespace, LONGEST_NAMESPACE)}!"
+
+
+def checkpoint_key(namespace: str, checkpoint_id: str) -> str:
+    return namespace_prefix("c", namespace) + encode(checkpoint_id, LONGEST_ID)
+
+
+def writes_prefix(namespace: str, checkpoint_id: str) -> str:
+    return f"{namespace_prefix('w', namespace)}{encode(checkpoint_id, LONGEST_ID)}!"
+
+
+def writes_key(namespace: str, checkpoint_id: str, task_id: str, bucket: int) -> str:
+    return f"{writes_prefix(namespace, checkpoint_id)}{encode(task_id, LONGEST_ID)}!{bucket:05d}"
+
+
+def chunks_prefix(namespace: str, checkpoint_id: str) -> str:
+    return f"{namespace_prefix('p', namespace)}{encode(checkpoint_id, LONGEST_ID)}!"
+
+
+def after(prefix: str) -> str:
+    """The first string after everything that starts with `prefix` (which ends in `!`): the upper end of a range; never a key itself."""
+    return prefix[:-1] + '"'
+
+
+def parts(sort_key: str) -> tuple[str | None, str | None]:
+    """(namespace, checkpoint id) of a sort key; None where the part is hashed."""
+    _kind, namespace, checkpoint_id, *_rest = sort_key.split("!")
+    return decode(namespace), decode(checkpoint_id)
+
+
+def thread_of(pk: str) -> str | None:
+    """The thread id of a partition key; None where it is hashed."""
+    return decode(pk.split("!", 1)[1])

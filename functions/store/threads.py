@@ -1,0 +1,115 @@
+"""Conversations: one row per thread, listed with the latest first. The messages themselves are in the checkpoints."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import json
+import time
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from functions.store import keys
+from functions.store.clients import Calls
+from functions.store.table import Item, Table
+from functions.store.tables import BY_RANK
+
+if TYPE_CHECKING:
+    from mypy_boto3_dynamodb import DynamoDBClient
+
+LONGEST_TITLE = 200
+
+
+class BadCursor(ValueError):
+    """The cursor was not made by `Threads.list` of this version."""
+
+
+@dataclass(frozen=True, slots=True)
+class Conversation:
+    """One thread as its owner sees it. Times are milliseconds since 1970."""
+
+    thread_id: str
+    agent: str
+    title: str
+    created_at: int
+    updated_at: int
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """Up to the limit asked for; `cursor` is for the next page and None on the last."""
+
+    rows: tuple[Conversation, ...]
+    cursor: str | None
+
+
+class Threads:
+    """Rows under their principal. The index `by_rank` orders them; a rank starts with 0, so that pinned rows can start with 1."""
+
+    def __init__(self, table_name: str, *, client: DynamoDBClient) -> None:
+        self._table = Table(table_name, client, Calls())
+
+    def touch(self, principal: str, thread_id: str, *, agent: str, title: str) -> Conversation:
+        """Creates the row or moves it to the top. Agent and title stay those of the first touch: compare `agent` with yours."""
+        now = int(time.time() * 1_000)
+        row = self._table.update(
+            _owner(principal),
+            _row_key(thread_id),
+            UpdateExpression=(
+                "SET id = :id, agent = if_not_exists(agent, :agent), title = if_not_exists(title, :title), "
+                "created_at = if_not_exists(created_at, :now), updated_at = :now, #rank = :rank"
+            ),
+            ExpressionAttributeNames={"#rank": BY_RANK.sort_key},
+            ExpressionAttributeValues={
+                ":id": {"S": thread_id},
+                ":agent": {"S": agent},
+                ":title": {"S": title[:LONGEST_TITLE]},
+                ":now": {"N": str(now)},
+                ":rank": {"S": f"0!{now:015d}"},
+            },
+            ReturnValues="ALL_NEW",
+        )
+        return _conversation(row)
+
+    def get(self, principal: str, thread_id: str) -> Conversation | None:
+        row = self._table.get(_owner(principal), _row_key(thread_id))
+        return _conversation(row) if row else None
+
+    def delete(self, principal: str, thread_id: str) -> None:
+        """Only the row; a missing one is no error."""
+        self._table.delete(_owner(principal), _row_key(thread_id))
+
+    def list(self, principal: str, *, limit: int = 20, cursor: str | None = None) -> Page:
+        """The latest first. Raises `BadCursor`."""
+        owner = _owner(principal)
+        answer = self._table.index_page(BY_RANK.name, owner, limit, _start(owner, cursor) if cursor else None)
+        last = answer.get("LastEvaluatedKey")
+        return Page(tuple(_conversation(row) for row in answer["Items"]), _cursor(last) if last else None)
+
+
+def _owner(principal: str) -> str:
+    return keys.principal_prefix(principal)
+
+
+def _row_key(thread_id: str) -> str:
+    return f"t!{keys.encode(thread_id, keys.LONGEST_PARTITION_PART)}"
+
+
+def _conversation(row: Item) -> Conversation:
+    return Conversation(row["id"]["S"], row["agent"]["S"], row["title"]["S"], int(row["created_at"]["N"]), int(row["updated_at"]["N"]))
+
+
+def _cursor(last: Item) -> str:
+    """Without the principal: a cursor opens nothing of anybody else."""
+    place = json.dumps([last["sk"]["S"], last[BY_RANK.sort_key]["S"]])
+    return base64.urlsafe_b64encode(place.encode()).decode()
+
+
+def _start(owner: str, cursor: str) -> Item:
+    try:
+        row_key, rank = json.loads(base64.urlsafe_b64decode(cursor.encode()))
+    except (binascii.Error, ValueError, TypeError) as error:
+        raise BadCursor("Unknown cursor: use the one of the page before, unchanged.") from error
+    if not (isinstance(row_key, str) and isinstance(rank, str) and row_key.startswith("t!") and rank):
+        raise BadCursor("Unknown cursor: use the one of the page before, unchanged.")
+    return {"pk": {"S": owner}, "sk": {"S": row_key}, BY_RANK.sort_key: {"S": rank}}

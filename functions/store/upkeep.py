@@ -1,0 +1,137 @@
+"""Whole threads and runs: delete, copy, prune, keep alive. Not on the path of a run."""
+
+from __future__ import annotations
+
+import logging
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from functions.store import keys
+from functions.store.reading import HEADERS, Reader, Record, alive, record
+from functions.store.table import Item
+from functions.store.writing import expiring
+
+logger = logging.getLogger(__name__)
+
+EVERYTHING = ("!", "~")
+"""Range over every sort key of a partition."""
+AT_ONCE = 25
+
+
+@dataclass(frozen=True, slots=True)
+class Upkeep:
+    """Works on the threads of one principal through its saver's reader."""
+
+    reader: Reader
+    principal: str
+
+    def delete_thread(self, thread_id: str) -> None:
+        """Also writes whose checkpoint was never stored, and every object. Repeatable after a crash half way."""
+        table = self.reader.table
+        pk = keys.partition(self.principal, thread_id)
+        found = [item for page in table.query(pk, *EVERYTHING, ProjectionExpression="pk, sk") for item in page]
+        # Checkpoints go first, so that none is left that points to nothing.
+        table.delete_many(item for item in found if item["sk"]["S"].startswith("c!"))
+        table.delete_many(item for item in found if not item["sk"]["S"].startswith("c!"))
+        if self.reader.payloads.objects:
+            self.reader.payloads.objects.delete_thread(pk)
+
+    def delete_runs(self, run_ids: Sequence[str]) -> None:
+        """Scans the table: there is no index by run."""
+        wanted = set(run_ids)
+        pages = self.reader.table.scan(
+            FilterExpression="begins_with(pk, :principal) AND begins_with(sk, :kind)",
+            ExpressionAttributeValues={":principal": {"S": keys.principal_prefix(self.principal)}, ":kind": {"S": "c!"}},
+            ProjectionExpression="pk, sk, #run",
+            ExpressionAttributeNames={"#run": "run"},
+        )
+        found = [item for page in pages for item in page if item.get("run", {}).get("S") in wanted]
+        self._delete_checkpoints(found)
+
+    def _delete_checkpoints(self, items: Sequence[Item]) -> None:
+        table = self.reader.table
+        for start in range(0, len(items), AT_ONCE):
+            batch = items[start : start + AT_ONCE]
+            contents = table.calls.each(self._content, batch)
+            table.delete_many(batch)
+            table.delete_many(part for content in contents for part in content[1:])
+            if objects := self.reader.payloads.objects:
+                objects.delete([cell["o"]["S"] for content in contents for part in content for cell in _cells(part) if "o" in cell])
+
+    def _content(self, item: Item) -> list[Item]:
+        """The checkpoint's item, then its writes and its chunks."""
+        pk, sk = item["pk"]["S"], item["sk"]["S"]
+        found = [self.reader.table.get(pk, sk) or item]
+        for prefix in (f"w{sk[1:]}!", f"p{sk[1:]}!"):
+            found += [part for page in self.reader.table.query(pk, prefix, keys.after(prefix)) for part in page]
+        return found
+
+    def copy_thread(self, source: str, target: str) -> None:
+        """Everything that is alive, with the same checkpoint ids; the checkpoints last, so that each appears whole."""
+        table = self.reader.table
+        source_pk, target_pk = keys.partition(self.principal, source), keys.partition(self.principal, target)
+        for low, high in (("p!", keys.after("w!")), ("c!", keys.after("c!"))):
+            for page in table.query(source_pk, low, high):
+                table.put_many([self._moved(item, target_pk, target) for item in alive(page)])
+
+    def _moved(self, item: Item, pk: str, thread_id: str) -> Item:
+        moved = {name: value for name, value in item.items() if name != "id_thread"} | {"pk": {"S": pk}}
+        if keys.thread_of(pk) is None:
+            moved["id_thread"] = {"S": thread_id}
+        objects = self.reader.payloads.objects
+        for name, value in moved.items():
+            if objects and "o" in value.get("M", {}):
+                moved[name] = {"M": {**value["M"], "o": {"S": objects.copy(value["M"]["o"]["S"], pk)}}}
+        return moved
+
+    def prune(self, thread_ids: Sequence[str], strategy: str) -> None:
+        """`keep_latest`: the latest of every namespace and what its delta channels are rebuilt from; `delete`: nothing stays."""
+        if strategy not in ("keep_latest", "delete"):
+            raise ValueError(f"Unknown prune strategy {strategy!r}: use 'keep_latest' or 'delete'.")
+        for thread_id in thread_ids:
+            if strategy == "delete":
+                self.delete_thread(thread_id)
+            else:
+                self._keep_latest(keys.partition(self.principal, thread_id))
+
+    def _keep_latest(self, pk: str) -> None:
+        namespaces: defaultdict[str, dict[str, Record]] = defaultdict(dict)
+        for page in self.reader.table.query(pk, "c!", keys.after("c!"), ScanIndexForward=False, ProjectionExpression=f"{HEADERS}, parent"):
+            for found in map(record, alive(page)):
+                namespaces[found.address.namespace][found.checkpoint_id] = found
+        for checkpoints in namespaces.values():
+            kept = self._needed_by(next(iter(checkpoints.values())), checkpoints)
+            self._delete_checkpoints([found.item for own_id, found in checkpoints.items() if own_id not in kept])
+
+    def _needed_by(self, latest: Record, checkpoints: dict[str, Record]) -> set[str]:
+        """Ids of the latest checkpoint and of its ancestors down to the snapshot of each delta channel."""
+        kept = {latest.checkpoint_id}
+        channels = set(self.reader.metadata(latest).get("counters_since_delta_snapshot") or ())
+        found: Record | None = latest
+        while channels and found is not None:
+            saved = self.reader.get(found.address)
+            channels -= saved.checkpoint["channel_values"].keys() if saved else set()
+            found = checkpoints.get(found.parent) if channels and found.parent else None
+            kept |= {found.checkpoint_id} if found else set()
+        return kept
+
+    def keep_alive(self, pk: str, ttl_seconds: int) -> None:
+        """Moves the expiry of everything in the thread: older checkpoints may hold what the latest is rebuilt from."""
+        table = self.reader.table
+        expiry = expiring(ttl_seconds)["expires_at"]
+
+        update = {"UpdateExpression": "SET expires_at = :expiry", "ExpressionAttributeValues": {":expiry": expiry}}
+
+        def touch(item: Item) -> None:
+            try:
+                table.update(pk, item["sk"]["S"], ConditionExpression="attribute_exists(pk)", **update)
+            except table.client.exceptions.ConditionalCheckFailedException:
+                logger.debug("%s was removed meanwhile", item["sk"]["S"])
+
+        for page in table.query(pk, *EVERYTHING, ProjectionExpression="pk, sk, expires_at"):
+            table.calls.each(touch, alive(page))
+
+
+def _cells(item: Item) -> list[Item]:
+    return [value["M"] for value in item.values() if "M" in value]

@@ -1,0 +1,83 @@
+"""The pending writes of a task: one item for its first hundred slots, one more for every further hundred.
+
+A write's slot is its position in the list (`w0`, `w1` …), or its own for an error, a schedule, an interrupt and a resume (`s1` … `s4`, by
+`WRITES_IDX_MAP`). In one UpdateItem a regular slot keeps what it holds and a special one is overwritten. Items are filled from the last
+to the first and a task without its first item is not read, so its writes are whole or absent.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from langgraph.checkpoint.base import WRITES_IDX_MAP, writes_sort_key
+
+from functions.store.table import Item
+
+# An update expression holds 4 KB and 300 operators: about 150 slots.
+SLOTS_PER_ITEM = 100
+_SLOT_LETTERS = {"w": 1, "s": -1}
+
+
+class Slot(NamedTuple):
+    """One write as it lies in an item. `cell` carries the channel in `c` and the task's path in `p`."""
+
+    task_id: str
+    position: int
+    cell: Item
+
+    @property
+    def channel(self) -> str:
+        channel: str = self.cell["M"]["c"]["S"]
+        return channel
+
+    @property
+    def order(self) -> tuple[str, str, int]:
+        return writes_sort_key(self.cell["M"].get("p", {}).get("S", ""), self.task_id, self.position)
+
+
+def buckets(writes: Sequence[tuple[str, Any]]) -> dict[int, dict[str, tuple[str, Any]]]:
+    """Bucket number → slot name → (channel, value), the first bucket last. Of two writes in a special slot the later one counts."""
+    found: defaultdict[int, dict[str, tuple[str, Any]]] = defaultdict(dict)
+    for position, (channel, value) in enumerate(writes):
+        index = WRITES_IDX_MAP.get(channel, position)
+        name = f"w{index}" if index >= 0 else f"s{-index}"
+        found[max(index, 0) // SLOTS_PER_ITEM][name] = (channel, value)
+    return {number: found[number] for number in sorted(found, reverse=True)}
+
+
+def update(task_id: str, cells: Mapping[str, Item], expiry: Item) -> dict[str, Any]:
+    """UpdateItem's arguments that fill the slots."""
+    settings = [f"{name} = :{name}" if name.startswith("s") else f"{name} = if_not_exists({name}, :{name})" for name in cells]
+    values: Item = {f":{name}": cell for name, cell in cells.items()} | {":tid": {"S": task_id}}
+    settings.append("tid = :tid")
+    for name, value in expiry.items():
+        settings.append(f"{name} = :{name}")
+        values[f":{name}"] = value
+    return {"UpdateExpression": "SET " + ", ".join(settings), "ExpressionAttributeValues": values}
+
+
+def labelled(cell: Item, channel: str, task_path: str) -> Item:
+    path: Item = {"p": {"S": task_path}} if task_path else {}
+    return {"M": {**cell["M"], "c": {"S": channel}, **path}}
+
+
+def slots(items: Iterable[Item]) -> list[Slot]:
+    """All writes of one checkpoint's items, in the order live execution applies them."""
+    by_task: defaultdict[str, list[Item]] = defaultdict(list)
+    for item in items:
+        by_task[item["tid"]["S"]].append(item)
+    whole = [(task_id, item) for task_id, found in by_task.items() if _has_first(found) for item in found]
+    return sorted((slot for task_id, item in whole for slot in _slots(task_id, item)), key=lambda slot: slot.order)
+
+
+def _has_first(items: Iterable[Item]) -> bool:
+    return any(int(item["sk"]["S"].rpartition("!")[2]) == 0 for item in items)
+
+
+def _slots(task_id: str, item: Item) -> Iterator[Slot]:
+    for name, cell in item.items():
+        sign = _SLOT_LETTERS.get(name[0])
+        if sign and name[1:].isdigit():
+            yield Slot(task_id, sign * int(name[1:]), cell)
