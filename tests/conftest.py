@@ -6,6 +6,8 @@ import os
 
 import pytest
 
+pytest_plugins = ("tests.support.node_clients", "tests.support.streams")
+
 for name in [n for n in os.environ if n.startswith(("AWS_", "AGENTS_", "OPENAI_", "ANTHROPIC_", "DEEPSEEK_", "LANGSMITH_", "LANGCHAIN_"))]:
     del os.environ[name]
 os.environ |= {
