@@ -1,0 +1,171 @@
+"""`agents dev`: the whole stack on this machine. client → front → worker → store, each a process of its own but the front."""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+import time
+from collections.abc import AsyncIterator, Iterable, Mapping
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from functions.settings import Settings, get_settings
+from graphs.catalog import AGENTS
+from infra.local.cors import Cors
+from infra.local.front import Front, Site
+from infra.local.listener import bind
+from infra.local.output import Console
+from infra.local.pool import Limits, Pool
+from infra.local.process import ROOT
+from infra.local.reload import PAGE, affected, changes, folders
+from infra.local.server import make_server
+from infra.local.signals import first_of, stop_signals
+from infra.local.store import Store, data_folder
+from infra.local.variables import FunctionVariables, bare, user_variables
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """What `agents dev` was asked for. `agents` in the order they are shown; `data` None keeps nothing."""
+
+    port: int = 8000
+    host: str = "127.0.0.1"
+    agents: tuple[str, ...] = tuple(AGENTS)
+    data: Path | None = field(default_factory=data_folder)
+    verbose: bool = False
+    limits: Limits = field(default_factory=Limits)
+    watched: tuple[Path, ...] = (ROOT / "graphs", ROOT / "functions")
+
+
+async def dev(options: Options) -> None:
+    """Runs until SIGINT or SIGTERM. Raises `PortInUse`, `StoreFailed`, `pydantic.ValidationError` for a wrong setting."""
+    console = Console(verbose=options.verbose)
+    settings = get_settings()
+    user = user_variables()
+    base = bare(user, proxies=settings.model != "offline")
+    with bind(options.host, options.port) as listener, stop_signals() as stop:
+        url = address(listener)
+        urls = {name: f"{url}/agents/{name}/" for name in options.agents}
+        console.say(f"Starting the store and {options.limits.spares} workers …")
+        began = time.monotonic()
+        async with opening(options.data, settings.table_prefix, base, console) as store:
+            variables = LateVariables(user, base, store, urls)
+            async with workers(variables, base, console, options.limits) as pool:
+                data = await store
+                front = Front(pool, site(options.agents, settings), console)
+                async with serving(front, listener), reloading(pool, options, console):
+                    console.say(greeting(url, urls, settings, options.data, time.monotonic() - began))
+                    await first_of(stop, data.process.exited)
+                    console.say("Stopping …" if stop.is_set() else "The store has ended, so all of it ends.")
+
+
+@dataclass(frozen=True, slots=True)
+class LateVariables:
+    """The functions' environment, known once the store is open: no worker gets an agent before."""
+
+    user: Mapping[str, str]
+    base: Mapping[str, str]
+    store: asyncio.Task[Store]
+    urls: Mapping[str, str]
+
+    def __call__(self, agent: str) -> dict[str, str]:
+        return FunctionVariables(self.user, self.base, self.store.result().address, self.urls)(agent)
+
+
+@asynccontextmanager
+async def opening(folder: Path | None, table_prefix: str, env: Mapping[str, str], console: Console) -> AsyncIterator[asyncio.Task[Store]]:
+    """The store as it opens, stopped at the end."""
+    task = asyncio.create_task(Store.start(folder, table_prefix=table_prefix, env=env, output=console.voice("store")))
+    try:
+        yield task
+    finally:
+        if task.done() and not task.exception():
+            await task.result().stop()
+        else:
+            task.cancel()
+            await asyncio.gather(task, return_exceptions=True)
+
+
+@asynccontextmanager
+async def workers(variables: LateVariables, env: Mapping[str, str], console: Console, limits: Limits) -> AsyncIterator[Pool]:
+    """The pool, its spares importing at once."""
+    pool = Pool(variables, bare=env, console=console, limits=limits)
+    pool.fill_spares()
+    try:
+        yield pool
+    finally:
+        await pool.close()
+
+
+@asynccontextmanager
+async def serving(front: Front, listener: socket.socket) -> AsyncIterator[None]:
+    server = make_server(front)
+    task = asyncio.create_task(server.serve(sockets=[listener]))
+    try:
+        yield
+    finally:
+        server.should_exit = True
+        await task
+
+
+@asynccontextmanager
+async def reloading(pool: Pool, options: Options, console: Console) -> AsyncIterator[None]:
+    """Recycles workers whose code changes."""
+    agents = folders({name: AGENTS[name].module for name in options.agents})
+
+    async def follow() -> None:
+        async for files in changes(options.watched):
+            if names := affected(files, agents):
+                pool.recycle(names)
+                console.say(f"Reloaded {', '.join(sorted(names))}: {', '.join(sorted(file.name for file in files))} changed.")
+
+    def ended(task: asyncio.Task[None]) -> None:
+        if not task.cancelled() and (error := task.exception()):
+            console.say(f"Files are no longer watched: {error!r}")
+
+    task = asyncio.create_task(follow())
+    task.add_done_callback(ended)
+    try:
+        yield
+    finally:
+        task.cancel()
+        await asyncio.wait({task})
+
+
+def site(agents: Iterable[str], settings: Settings) -> Site:
+    offline = settings.model == "offline"
+    listed = {
+        name: {
+            "name": name,
+            "title": AGENTS[name].title,
+            "description": AGENTS[name].description,
+            "url": f"agents/{name}/",
+            "offline": offline,
+        }
+        for name in agents
+    }
+    return Site(agents=listed, page=PAGE, cors=Cors())
+
+
+def greeting(url: str, urls: Mapping[str, str], settings: Settings, data: Path | None, seconds: float) -> str:
+    """What is printed when everything answers."""
+    width = max(len(name) for name in urls)
+    model = "offline: scripted answers, no real model (set AGENTS_MODEL)" if settings.model == "offline" else settings.model
+    lines = [
+        f"Ready in {seconds:.1f} s.",
+        "",
+        f"  Page      {url}/",
+        *(f"  {name:<{width}}  {address}" for name, address in urls.items()),
+        f"  Model     {model}",
+        f"  Data      {data or 'kept in memory only'}",
+        "",
+        "Ctrl-C ends everything.",
+    ]
+    return "\n".join(lines)
+
+
+def address(listener: socket.socket) -> str:
+    """Always the number, never `localhost`: that may be ::1, where nobody listens."""
+    host, port = listener.getsockname()[:2]
+    return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"

@@ -1,0 +1,75 @@
+"""DynamoDB and S3 on this machine: where their data is, how a client reaches them, and the start of `store_process`."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from infra.local.process import Output, Process
+
+BUCKET = "agents-local"
+REGION = "us-east-1"
+"""Always the same, whatever the user's region: or the data would be gone after a change of `AWS_REGION`."""
+
+
+class StoreFailed(Exception):
+    """The store did not start; the message says why."""
+
+
+def data_folder() -> Path:
+    """`AGENTS_DATA_DIR`, else a folder under the user's data directory."""
+    if named := os.environ.get("AGENTS_DATA_DIR"):
+        return Path(named)
+    import platformdirs
+
+    return Path(platformdirs.user_data_dir("agent-functions", appauthor=False)) / "local"
+
+
+def credentials(address: str) -> dict[str, str]:
+    """The environment with which an AWS client reaches the store at `address`, and nothing else."""
+    return {
+        "AWS_ENDPOINT_URL": f"http://{address}",
+        "AWS_REGION": REGION,
+        "AWS_DEFAULT_REGION": REGION,
+        "AWS_ACCESS_KEY_ID": "local",
+        "AWS_SECRET_ACCESS_KEY": "local",
+        "AWS_EC2_METADATA_DISABLED": "true",
+    }
+
+
+class Store:
+    """The running store. `address` is host:port; `records` is how many writes it read back from its folder."""
+
+    def __init__(self, process: Process, address: str, records: int) -> None:
+        self.process = process
+        self.address = address
+        self.records = records
+
+    @classmethod
+    async def start(cls, folder: Path | None, *, table_prefix: str, env: Mapping[str, str], output: Output) -> Store:
+        """Waits until it answers and has its tables. `folder` None keeps nothing. Raises `StoreFailed`."""
+        ready: asyncio.Future[dict[str, str]] = asyncio.get_running_loop().create_future()
+
+        def hear(name: str, line: str) -> None:
+            if name == "stdout" and not ready.done():
+                ready.set_result(json.loads(line))
+            else:
+                output(name, line)
+
+        process = await Process.start("infra.local.store_process", str(folder or ""), table_prefix, env=env, output=hear)
+        exited = asyncio.create_task(process.exited.wait())
+        waited: set[asyncio.Future[Any]] = {ready, exited}
+        await asyncio.wait(waited, return_when=asyncio.FIRST_COMPLETED)
+        exited.cancel()
+        said = ready.result() if ready.done() else {"error": f"it ended with code {process.returncode}"}
+        if "error" in said:
+            await process.stop()
+            raise StoreFailed(said["error"])
+        return cls(process, said["address"], int(said["records"]))
+
+    async def stop(self) -> None:
+        await self.process.stop()

@@ -1,0 +1,3 @@
+"""A function whose import fails."""
+
+raise RuntimeError("this module cannot be imported")
