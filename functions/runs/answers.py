@@ -1,0 +1,92 @@
+"""`resume[]` against the checkpoint, which is the truth: what is answered, what is ignored, what stays open."""
+
+from __future__ import annotations
+
+import functools
+import json
+import logging
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from typing import Any
+
+import fastjsonschema
+from ag_ui.core import CustomEvent, ResumeEntry
+from langgraph.types import Interrupt
+
+from functions.runs.errors import RunRejected
+from graphs.stream import map_interrupt_payload, refusal
+from graphs.stream.resume import entry_payload, is_cancelled
+
+log = logging.getLogger(__name__)
+
+RESUME_IGNORED = "resume_ignored"
+"""CUSTOM name: an entry of `resume[]` that answers nothing that is open. Value: `{interruptId, reason}`."""
+
+
+@dataclass(slots=True)
+class Answers:
+    """`values` goes into `Command(resume=…)` as it is: one entry per covered interrupt, by id, never a bare value."""
+
+    values: dict[str, Any] = field(default_factory=dict)
+    ignored: list[CustomEvent] = field(default_factory=list)
+
+
+def match_answers(entries: Sequence[ResumeEntry], open_interrupts: Sequence[Interrupt]) -> Answers:
+    """Pairs the entries with the open interrupts; the last entry for an id counts.
+
+    Raises:
+        RunRejected: `INVALID_RESUME`, an answer that its question's schema refuses, or that came after `expiresAt`. Nothing is answered.
+    """
+    by_id = {interrupt.id: interrupt for interrupt in open_interrupts}
+    answers = Answers()
+    for entry in entries:
+        interrupt = by_id.get(entry.interrupt_id)
+        if interrupt is None:
+            log.warning("resume for interrupt %r, which is not open on this thread", entry.interrupt_id)
+            answers.ignored.append(_ignored(entry.interrupt_id))
+        else:
+            answers.values[interrupt.id] = _answer(entry, interrupt)
+    return answers
+
+
+def _answer(entry: ResumeEntry, interrupt: Interrupt) -> Any:
+    schema = interrupt.response_schema if isinstance(interrupt.response_schema, dict) else None
+    shown = map_interrupt_payload(interrupt.id, interrupt.value, schema)
+    cancelled = is_cancelled(entry)
+    if shown.expires_at and not cancelled and _expired(shown.expires_at):
+        raise RunRejected(422, "INVALID_RESUME", f"The question {interrupt.id} has expired. It can only be cancelled.")
+    value = refusal(interrupt.value) if cancelled else entry_payload(entry)
+    if shown.response_schema:
+        _validate(value, shown.response_schema, interrupt.id)
+    return value
+
+
+def _validate(value: Any, schema: dict[str, Any], interrupt_id: str) -> None:
+    try:
+        _validator(json.dumps(schema, sort_keys=True))(value)
+    except fastjsonschema.JsonSchemaDefinitionException:
+        log.warning("interrupt %s has a response schema that cannot be compiled: its answer is checked by the node alone", interrupt_id)
+    except fastjsonschema.JsonSchemaValueException as error:
+        raise RunRejected(
+            422, "INVALID_RESUME", f"The answer to {interrupt_id} does not have the form that the question asks for ({error.message})."
+        ) from error
+
+
+@functools.lru_cache(maxsize=128)
+def _validator(schema: str) -> Callable[[Any], Any]:
+    compiled: Callable[[Any], Any] = fastjsonschema.compile(json.loads(schema), use_default=False)
+    return compiled
+
+
+def _expired(expires_at: str) -> bool:
+    try:
+        moment = datetime.fromisoformat(expires_at)
+    except ValueError:
+        log.warning("an interrupt's expiresAt %r is not ISO 8601: it does not expire", expires_at)
+        return False
+    return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)) <= datetime.now(UTC)
+
+
+def _ignored(interrupt_id: str) -> CustomEvent:
+    return CustomEvent(name=RESUME_IGNORED, value={"interruptId": interrupt_id, "reason": "not open"})

@@ -1,0 +1,150 @@
+"""An exception → what a client may know of it: a code, a friendly sentence of ours. The log has the rest.
+
+Classified by exception type and status attribute first, by text second: a run id that contains 401 must not mean "auth".
+Types of libraries that may not be installed are known by their qualified name, looked up along the exception's `__mro__`.
+"""
+
+from __future__ import annotations
+
+import re
+import traceback
+from collections.abc import Iterator
+from typing import Any
+
+MESSAGES: dict[str, str] = {
+    "GRAPH_STEP_LIMIT": "The agent took too many steps and was stopped. Ask for less at once, or raise its step limit.",
+    "KB_INFRA_DOWN": "The knowledge base cannot be reached right now. Try again in a moment.",
+    "UPSTREAM_UNREACHABLE": "A service that the agent needs cannot be reached right now. Try again in a moment.",
+    "LLM_AUTH_FAILED": "The model provider refused the key of this deployment. Its operator has to check it.",
+    "LLM_RATE_LIMITED": "The model provider is limiting requests. Try again in a moment.",
+    "UPSTREAM_TIMEOUT": "A service that the agent needs took too long to answer. Try again.",
+    "AGENT_INTERNAL": "The agent failed. The thread is kept: you can send the message again.",
+    "INVALID_RESUME": "That answer does not have the form that the question asks for. The question is still open.",
+    "RUN_DEADLINE": "The run reached its time limit and stopped. Send an empty run to continue it.",
+    "STOPPED": "The run was stopped.",
+    "CHECKPOINT_TOO_LARGE": "The state of this thread is too large to be stored.",
+}
+
+_BY_TYPE: dict[str, str] = {
+    "langgraph.errors.GraphRecursionError": "GRAPH_STEP_LIMIT",
+    "graphs.knowledge.KnowledgeUnavailable": "KB_INFRA_DOWN",
+    "functions.store.payloads.CheckpointTooLarge": "CHECKPOINT_TOO_LARGE",
+    "openai.AuthenticationError": "LLM_AUTH_FAILED",
+    "openai.PermissionDeniedError": "LLM_AUTH_FAILED",
+    "openai.RateLimitError": "LLM_RATE_LIMITED",
+    "openai.APITimeoutError": "UPSTREAM_TIMEOUT",
+    "openai.APIConnectionError": "UPSTREAM_UNREACHABLE",
+    "anthropic.AuthenticationError": "LLM_AUTH_FAILED",
+    "anthropic.PermissionDeniedError": "LLM_AUTH_FAILED",
+    "anthropic.RateLimitError": "LLM_RATE_LIMITED",
+    "anthropic.APITimeoutError": "UPSTREAM_TIMEOUT",
+    "anthropic.APIConnectionError": "UPSTREAM_UNREACHABLE",
+    "httpx.TimeoutException": "UPSTREAM_TIMEOUT",
+    "httpx.ConnectError": "UPSTREAM_UNREACHABLE",
+    "httpx.NetworkError": "UPSTREAM_UNREACHABLE",
+    "httpx.RemoteProtocolError": "UPSTREAM_UNREACHABLE",
+    "botocore.exceptions.ConnectTimeoutError": "UPSTREAM_TIMEOUT",
+    "botocore.exceptions.ReadTimeoutError": "UPSTREAM_TIMEOUT",
+    "botocore.exceptions.EndpointConnectionError": "UPSTREAM_UNREACHABLE",
+    "botocore.exceptions.ConnectionError": "UPSTREAM_UNREACHABLE",
+    "builtins.TimeoutError": "UPSTREAM_TIMEOUT",
+    "asyncio.exceptions.TimeoutError": "UPSTREAM_TIMEOUT",
+    "socket.gaierror": "UPSTREAM_UNREACHABLE",
+    "builtins.ConnectionError": "UPSTREAM_UNREACHABLE",
+}
+_BY_STATUS = {401: "LLM_AUTH_FAILED", 403: "LLM_AUTH_FAILED", 429: "LLM_RATE_LIMITED", 408: "UPSTREAM_TIMEOUT", 504: "UPSTREAM_TIMEOUT"}
+_BY_AWS_CODE = {
+    "ThrottlingException": "LLM_RATE_LIMITED",
+    "TooManyRequestsException": "LLM_RATE_LIMITED",
+    "ServiceQuotaExceededException": "LLM_RATE_LIMITED",
+    "AccessDeniedException": "LLM_AUTH_FAILED",
+    "UnrecognizedClientException": "LLM_AUTH_FAILED",
+    "ExpiredTokenException": "LLM_AUTH_FAILED",
+    "ModelTimeoutException": "UPSTREAM_TIMEOUT",
+}
+_BY_TEXT: tuple[tuple[re.Pattern[str], str], ...] = (
+    (re.compile(r"\b(invalid|incorrect)[ _]api[ _]key\b|\bunauthori[sz]ed\b", re.I), "LLM_AUTH_FAILED"),
+    (re.compile(r"\brate[ _-]?limit|\btoo many requests\b|\bquota\b", re.I), "LLM_RATE_LIMITED"),
+    (re.compile(r"\btimed? ?out\b", re.I), "UPSTREAM_TIMEOUT"),
+    (re.compile(r"\bconnection refused\b|\bno route to host\b|\bname or service not known\b", re.I), "UPSTREAM_UNREACHABLE"),
+)
+
+CAUSE_DEPTH = 4
+CAUSE_CHARS = 2_000
+STACK_CHARS = 4_000
+
+
+def serialize_agent_error(exc: BaseException, *, agent: str, thread_id: str, run_id: str) -> dict[str, Any]:
+    """`{message, code, name, json}`: `message`, `code` and `name` may reach a client; `json` is for the log alone.
+
+    `json` holds agent, thread, run, the cause chain (depth 4, 2,000 characters each) and the stack (4,000 characters).
+    """
+    code = error_code(exc)
+    return {
+        "message": MESSAGES[code],
+        "code": code,
+        "name": type(exc).__name__,
+        "json": {
+            "agent": agent,
+            "thread_id": thread_id,
+            "run_id": run_id,
+            "causes": [f"{type(e).__name__}: {e}"[:CAUSE_CHARS] for e in _chain(exc)],
+            "stack": "".join(traceback.format_exception(exc))[-STACK_CHARS:],
+        },
+    }
+
+
+def error_code(exc: BaseException) -> str:
+    """The first rule that matches anything in the cause chain: type or status of each, then text of each."""
+    chain = list(_chain(exc))
+    for error in chain:
+        if code := _code_by_type(error) or _code_by_status(error):
+            return code
+    for error in chain:
+        for pattern, code in _BY_TEXT:
+            if pattern.search(str(error)):
+                return code
+    return "AGENT_INTERNAL"
+
+
+def _code_by_type(error: BaseException) -> str | None:
+    from langgraph.errors import is_invalid_resume
+
+    if is_invalid_resume(error):
+        return "INVALID_RESUME"
+    for cls in type(error).__mro__:
+        if code := _BY_TYPE.get(f"{cls.__module__}.{cls.__qualname__}"):
+            return code
+    return None
+
+
+def _code_by_status(error: BaseException) -> str | None:
+    response = getattr(error, "response", None)
+    if isinstance(response, dict):
+        aws_code = response.get("Error", {}).get("Code")
+        return _BY_AWS_CODE.get(aws_code) or _BY_STATUS.get(response.get("ResponseMetadata", {}).get("HTTPStatusCode"))
+    status = getattr(error, "status_code", None) or getattr(response, "status_code", None)
+    return _BY_STATUS.get(status) if isinstance(status, int) else None
+
+
+def _chain(exc: BaseException) -> Iterator[BaseException]:
+    seen: set[int] = set()
+    error: BaseException | None = exc
+    while error is not None and id(error) not in seen and len(seen) < CAUSE_DEPTH:
+        seen.add(id(error))
+        yield error
+        error = error.__cause__ or (None if error.__suppress_context__ else error.__context__)
+
+
+class RunRejected(Exception):
+    """The input cannot become a run. Nothing was stored or answered.
+
+    Args:
+        status: the HTTP status where it is known before the stream starts.
+        code: `BAD_INPUT`, `INVALID_RESUME`, …: the code of the `RUN_ERROR` where the stream has started.
+        message: what to do about it, for the client.
+    """
+
+    def __init__(self, status: int, code: str, message: str) -> None:
+        super().__init__(message)
+        self.status, self.code, self.message = status, code, message

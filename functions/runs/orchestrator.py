@@ -1,0 +1,273 @@
+"""One run: RUN_STARTED, what the graph does, exactly one terminal event, nothing after it."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import warnings
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from typing import Any
+
+from ag_ui.core import (
+    PROTOCOL_VERSION,
+    BaseEvent,
+    EventType,
+    MessagesSnapshotEvent,
+    RunAgentInput,
+    RunErrorEvent,
+    RunFinishedEvent,
+    RunStartedEvent,
+    StateSnapshotEvent,
+)
+from langchain_core.messages import AIMessage
+from langchain_core.runnables import RunnableConfig
+from langgraph.errors import GraphDrained
+from langgraph.pregel import Pregel
+from langgraph.runtime import RunControl
+
+from functions.runs.errors import MESSAGES, RunRejected, serialize_agent_error
+from functions.runs.thread import RUN_ID_KEY, Thread, has_checkpointer, read_thread
+from functions.runs.turn import InputResolver, Turn, frontend_tools, plan_turn, trailing_messages
+from functions.runs.usage import UsageCounter
+from graphs.stream import AguiTransformer, MessageIdentity, jsonable, map_interrupts, messages_to_agui, wire_call_ids
+
+log = logging.getLogger(__name__)
+
+DRAIN_MARGIN_MS = 20_000
+"""With less than this left the run stops at its next step boundary."""
+STOP_REASON = "stop"
+"""`RunControl.request_drain` reason of a run that its user stopped."""
+
+ConfigurableResolver = Callable[[RunAgentInput], Mapping[str, Any]]
+
+
+async def stream_graph_agui_events(
+    input: RunAgentInput,
+    graph: Pregel[Any, Any, Any, Any],
+    *,
+    agent: str,
+    resolve_stream_input: InputResolver | None = None,
+    resolve_configurable: ConfigurableResolver | None = None,
+    recursion_limit: int | None = None,
+    state_keys: Sequence[str] | None = None,
+    control: RunControl | None = None,
+    remaining_ms: Callable[[], int] | None = None,
+    debug: bool = False,
+) -> AsyncIterator[BaseEvent]:
+    """Serve one run of any compiled graph, with any checkpointer or none.
+
+    Args:
+        resolve_stream_input: what the agent makes of the input: a mapping is laid over the default graph input (`{"messages": new}`), any
+            other value replaces it, None keeps it. It is not asked on a resume.
+        resolve_configurable: extra `configurable` entries; they can never replace `thread_id` or a checkpoint.
+        recursion_limit: steps the graph may take.
+        state_keys: public keys of STATE_SNAPSHOT, which a client may also set; None shows every output key but `messages` and takes none.
+        control: request a drain on it to stop the run at the next step boundary.
+        remaining_ms: milliseconds until the deadline of this invocation.
+        debug: put the exception's own text on RUN_ERROR.
+
+    Yields:
+        AG-UI events, RUN_STARTED first and one RUN_FINISHED or RUN_ERROR last, whatever happens. Closing the generator cancels the graph.
+    """
+    run = AgentRun(
+        input,
+        graph,
+        agent=agent,
+        resolve_stream_input=resolve_stream_input,
+        configurable=dict(resolve_configurable(input)) if resolve_configurable else {},
+        recursion_limit=recursion_limit,
+        state_keys=state_keys,
+        control=control,
+        remaining_ms=remaining_ms,
+        debug=debug,
+    )
+    async for event in run.events():
+        yield event
+
+
+class AgentRun:
+    """A run in two parts: `prepare` decides what the input means, while HTTP can still answer with a status; `events` streams it."""
+
+    def __init__(
+        self,
+        input: RunAgentInput,
+        graph: Pregel[Any, Any, Any, Any],
+        *,
+        agent: str,
+        resolve_stream_input: InputResolver | None = None,
+        configurable: Mapping[str, Any] | None = None,
+        recursion_limit: int | None = None,
+        state_keys: Sequence[str] | None = None,
+        control: RunControl | None = None,
+        remaining_ms: Callable[[], int] | None = None,
+        debug: bool = False,
+    ) -> None:
+        self._input = input
+        self._graph = graph
+        self._agent = agent
+        self._resolve = resolve_stream_input
+        self._state_keys = state_keys
+        self._control = control or RunControl()
+        self._remaining_ms = remaining_ms
+        self._debug = debug
+        self._usage = UsageCounter()
+        self._turn: Turn | None = None
+        self._transformer = AguiTransformer()
+        self._output: Thread = Thread()
+        self._config: RunnableConfig = {
+            "configurable": {**_harmless(configurable or {}), "thread_id": input.thread_id},
+            "callbacks": [MessageIdentity(), self._usage],
+            "metadata": {RUN_ID_KEY: input.run_id},
+        }
+        if recursion_limit is not None:
+            self._config["recursion_limit"] = recursion_limit
+
+    async def prepare(self) -> Turn:
+        """Read the thread's checkpoint and decide what the input means.
+
+        Raises:
+            RunRejected: it means nothing here. Other errors (the table is unreachable) belong on the stream.
+        """
+        thread = await read_thread(self._graph, self._config)
+        self._turn = await plan_turn(self._input, thread, self._graph, self._config, self._resolve, self._state_keys or ())
+        return self._turn
+
+    async def events(self) -> AsyncIterator[BaseEvent]:
+        """The stream: RUN_STARTED, the run, one terminal event."""
+        yield self._started()
+        try:
+            async for event in self._body():
+                yield event
+        except Exception as exc:  # noqa: BLE001 - whatever a graph raises ends in RUN_ERROR, and in the log with its stack
+            for event in self._end_of(exc):
+                yield event
+
+    async def _body(self) -> AsyncIterator[BaseEvent]:
+        turn = self._turn or await self.prepare()
+        for notice in turn.notices:
+            yield notice
+        if turn.runs:
+            async for event in self._drive(turn):
+                yield event
+        if not self._transformer.lifecycle.finished:
+            for event in await self._ending(turn):
+                yield event
+
+    def _end_of(self, exc: Exception) -> list[BaseEvent]:
+        if isinstance(exc, RunRejected):
+            return [RunErrorEvent(message=exc.message, code=exc.code)]
+        if isinstance(exc, GraphDrained):
+            return self._drained(exc.reason)
+        return self._failed(exc)
+
+    # -- the run
+
+    def _started(self) -> RunStartedEvent:
+        echo = self._input.model_copy(update={"messages": trailing_messages(self._input)})
+        return RunStartedEvent(protocol_version=PROTOCOL_VERSION, thread_id=self._input.thread_id, run_id=self._input.run_id, input=echo)
+
+    async def _drive(self, turn: Turn) -> AsyncIterator[BaseEvent]:
+        config = self._config
+        if turn.fork is not None:
+            config = {**config, "configurable": {**turn.fork.get("configurable", {}), **config["configurable"]}}
+        deadline = self._drain_before_the_deadline()
+        run = await self._start(turn.graph_input, config)
+        try:
+            async with run:
+                async for event in run.extensions["agui_events"]:
+                    yield self._with_our_ids(event)
+                if not has_checkpointer(self._graph):
+                    self._output = Thread(values=await run.output() or {}, interrupts=tuple(await run.interrupts()))
+        finally:
+            if deadline is not None:
+                deadline.cancel()
+
+    async def _start(self, graph_input: Any, config: RunnableConfig) -> Any:
+        """Starts the run with our transformer, unless the graph was compiled with one: the same one twice is a key conflict."""
+        run = await self._stream(graph_input, config, None)
+        if "agui_events" in run.extensions:
+            self._transformer = run._mux.transformer_by_key("agui_events")
+            return run
+        instances: list[AguiTransformer] = []
+
+        def factory(scope: tuple[str, ...]) -> AguiTransformer:
+            instances.append(AguiTransformer(scope))
+            return instances[-1]
+
+        run = await self._stream(graph_input, config, [factory])
+        self._transformer = instances[0]
+        return run
+
+    async def _stream(self, graph_input: Any, config: RunnableConfig, transformers: Any) -> Any:
+        durability = {"durability": "sync"} if has_checkpointer(self._graph) else {}
+        with warnings.catch_warnings():
+            warnings.filterwarnings("ignore", message="The v3 streaming protocol")
+            return await self._graph.astream_events(
+                graph_input, config, version="v3", transformers=transformers, control=self._control, **durability
+            )
+
+    def _with_our_ids(self, event: BaseEvent) -> BaseEvent:
+        if event.type is EventType.RUN_FINISHED:
+            return event.model_copy(update={"thread_id": self._input.thread_id, "run_id": self._input.run_id})
+        return event
+
+    def _drain_before_the_deadline(self) -> asyncio.TimerHandle | None:
+        if self._remaining_ms is None:
+            return None
+        delay = max(0, self._remaining_ms() - DRAIN_MARGIN_MS) / 1000
+        return asyncio.get_running_loop().call_later(delay, self._control.request_drain, "deadline")
+
+    # -- the end
+
+    async def _ending(self, turn: Turn) -> list[BaseEvent]:
+        thread = await read_thread(self._graph, self._config) if has_checkpointer(self._graph) else self._output
+        interrupts = map_interrupts(thread.interrupts)
+        events = self._transformer.close(suspended=[i.id for i in interrupts] if interrupts else None)
+        snapshot = public_state(thread, self._state_keys)
+        if interrupts or snapshot != jsonable(self._input.state or {}):
+            events.append(StateSnapshotEvent(snapshot=snapshot))
+        if messages := messages_to_agui([*thread.messages, *turn.unsent]):
+            events.append(MessagesSnapshotEvent(messages=messages))
+        outcome = {"type": "interrupt", "interrupts": interrupts} if interrupts else self._success(thread)
+        return [*events, self._finished(outcome)]
+
+    def _success(self, thread: Thread) -> dict[str, Any]:
+        pending = self._pending_frontend_calls(thread) if self._input.protocol_version else []
+        return {"type": "success"} | ({"pendingToolCallIds": pending} if pending else {})
+
+    def _pending_frontend_calls(self, thread: Thread) -> list[str]:
+        last = next((m for m in reversed(thread.messages) if isinstance(m, AIMessage)), None)
+        names = frontend_tools(self._input)
+        calls = wire_call_ids(thread.messages) if last is not None and names else []
+        return [c.wire for c in calls if not c.answered and c.name in names and last is not None and c.message_id == last.id]
+
+    def _finished(self, outcome: Mapping[str, Any]) -> RunFinishedEvent:
+        ids = {"threadId": self._input.thread_id, "runId": self._input.run_id}
+        return RunFinishedEvent.model_validate({**ids, "outcome": outcome, "usage": self._usage.total()})
+
+    def _drained(self, reason: str) -> list[BaseEvent]:
+        code = "STOPPED" if reason == STOP_REASON else "RUN_DEADLINE"
+        events = self._transformer.close(failed=MESSAGES[code])
+        if code == "STOPPED" and self._input.protocol_version:
+            return [*events, self._finished({"type": "cancelled"})]
+        return [*events, RunErrorEvent(message=MESSAGES[code], code=code, usage=self._usage.total())]
+
+    def _failed(self, exc: Exception) -> list[BaseEvent]:
+        error = serialize_agent_error(exc, agent=self._agent, thread_id=self._input.thread_id, run_id=self._input.run_id)
+        log.error("run failed: %s %s", error["code"], error["name"], extra={"error": error["json"]})
+        if self._transformer.lifecycle.finished:
+            return []
+        metadata = {"name": error["name"]} | ({"detail": error["json"]["causes"]} if self._debug else {})
+        events = self._transformer.close(failed=error["message"])
+        return [*events, RunErrorEvent(message=error["message"], code=error["code"], usage=self._usage.total(), metadata=metadata)]
+
+
+def public_state(thread: Thread, state_keys: Sequence[str] | None) -> dict[str, Any]:
+    """What STATE_SNAPSHOT shows: the named keys that have a value, JSON-safe; without names every key but the messages."""
+    keys = thread.values.keys() if state_keys is None else state_keys
+    return {k: jsonable(thread.values[k]) for k in keys if k in thread.values and k != "messages"}
+
+
+def _harmless(configurable: Mapping[str, Any]) -> dict[str, Any]:
+    """Without the keys that decide which checkpoint is read: those are the thread's, not the client's."""
+    return {k: v for k, v in configurable.items() if k != "thread_id" and not k.startswith(("checkpoint", "__pregel"))}

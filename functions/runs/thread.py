@@ -1,0 +1,59 @@
+"""A thread as its checkpoint has it: the history, the open interrupts, the work that is not finished."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from langchain_core.messages import BaseMessage
+from langchain_core.runnables import RunnableConfig
+from langgraph.pregel import Pregel
+from langgraph.types import Interrupt, StateSnapshot
+
+RUN_ID_KEY = "agui_run_id"
+"""Checkpoint metadata: the AG-UI run that wrote it, so that a repeated runId is known as a retry."""
+
+
+@dataclass(frozen=True, slots=True)
+class Thread:
+    """What the last checkpoint of a thread says. An unknown thread is empty."""
+
+    values: Mapping[str, Any] = field(default_factory=dict)
+    interrupts: tuple[Interrupt, ...] = ()
+    unfinished: bool = False
+    run_id: str | None = None
+
+    @property
+    def messages(self) -> list[BaseMessage]:
+        found = self.values.get("messages")
+        return [m for m in found if isinstance(m, BaseMessage)] if isinstance(found, (list, tuple)) else []
+
+
+async def read_thread(graph: Pregel[Any, Any, Any, Any], config: RunnableConfig) -> Thread:
+    """One consistent read of the newest checkpoint; a graph without a checkpointer has no threads."""
+    if not has_checkpointer(graph):
+        return Thread()
+    return _thread(await graph.aget_state(config))
+
+
+async def earlier_states(graph: Pregel[Any, Any, Any, Any], config: RunnableConfig) -> AsyncIterator[tuple[RunnableConfig, Thread]]:
+    """The thread's checkpoints, newest first, each with the config that forks from it."""
+    async for snapshot in graph.aget_state_history(config):
+        yield snapshot.config, _thread(snapshot)
+
+
+def has_checkpointer(graph: Pregel[Any, Any, Any, Any]) -> bool:
+    return bool(graph.checkpointer)
+
+
+def _thread(snapshot: StateSnapshot) -> Thread:
+    values = snapshot.values if isinstance(snapshot.values, Mapping) else {}
+    run_id = (snapshot.metadata or {}).get(RUN_ID_KEY)
+    unique = {i.id: i for i in snapshot.interrupts}
+    return Thread(
+        values=values,
+        interrupts=tuple(unique.values()),
+        unfinished=bool(snapshot.next) and not unique,
+        run_id=str(run_id) if run_id is not None else None,
+    )

@@ -1,0 +1,206 @@
+"""One input against one thread → what the graph is given. History lives in the checkpoint; a client's copy of it is not taken back in."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from ag_ui.core import BaseEvent, RunAgentInput
+from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, ToolMessage
+from langchain_core.runnables import RunnableConfig
+from langgraph.pregel import Pregel
+from langgraph.types import Command
+
+from functions.runs.answers import Answers, match_answers
+from functions.runs.errors import RunRejected
+from functions.runs.thread import Thread, earlier_states, has_checkpointer
+from graphs.stream import message_from_agui, messages_from_agui, messages_to_agui, wire_call_ids
+
+LOST_RESULT = "The run ended before this tool returned a result."
+
+InputResolver = Callable[[RunAgentInput], Any]
+
+
+@dataclass(slots=True)
+class Turn:
+    """`runs` False: the input changes nothing, the stream reports how the thread stands."""
+
+    graph_input: Any = None
+    runs: bool = True
+    fork: RunnableConfig | None = None
+    notices: Sequence[BaseEvent] = ()
+    unsent: Sequence[BaseMessage] = ()
+    """New messages that were not taken, shown at the end of the snapshot so that the client does not drop them."""
+
+
+async def plan_turn(
+    input: RunAgentInput,
+    thread: Thread,
+    graph: Pregel[Any, Any, Any, Any],
+    config: RunnableConfig,
+    resolve: InputResolver | None,
+    state_keys: Sequence[str],
+) -> Turn:
+    """What this input means for this thread.
+
+    Raises:
+        RunRejected: it means nothing (422), or answers a question wrongly (`INVALID_RESUME`).
+    """
+    if not has_checkpointer(graph):
+        return Turn(_graph_input(input, messages_from_agui(input.messages), graph, resolve, state_keys, thread))
+    new = _new_messages(input, thread)
+    answers = match_answers(input.resume or (), thread.interrupts)
+    if thread.interrupts:
+        return _answering(answers, new)
+    if new:
+        given = _graph_input(input, [*_lost_results(thread, new), *new], graph, resolve, state_keys, thread)
+        return Turn(given, notices=answers.ignored)
+    if input.resume:
+        return Turn(runs=False, notices=answers.ignored)
+    if again := _edited(input, thread) or _regenerated(input, thread):
+        fork = await _state_before(str(again[0].id), graph, config)
+        return Turn(_graph_input(input, again, graph, resolve, state_keys, thread), fork=fork)
+    return _without_messages(input, thread, graph, resolve, state_keys)
+
+
+def _answering(answers: Answers, new: Sequence[BaseMessage]) -> Turn:
+    """A question is open. A text beside it is not taken for an answer, and is not stored."""
+    unsent = [m for m in new if isinstance(m, HumanMessage)]
+    if not answers.values:
+        return Turn(runs=False, notices=answers.ignored, unsent=unsent)
+    return Turn(Command(resume=answers.values), notices=answers.ignored, unsent=unsent)
+
+
+def _without_messages(
+    input: RunAgentInput, thread: Thread, graph: Pregel[Any, Any, Any, Any], resolve: InputResolver | None, state_keys: Sequence[str]
+) -> Turn:
+    if thread.unfinished:
+        return Turn(None)
+    if thread.run_id == input.run_id and thread.messages:
+        return Turn(runs=False)
+    if not thread.messages:
+        given = _graph_input(input, [], graph, resolve, state_keys, thread)
+        if given and not _is_empty(given):
+            return Turn(given)
+    raise RunRejected(422, "BAD_INPUT", "There is nothing to do: send a new user message, or `resume` for an open question.")
+
+
+def _is_empty(given: Any) -> bool:
+    return isinstance(given, Mapping) and not any(given.values())
+
+
+def _graph_input(
+    input: RunAgentInput,
+    messages: list[BaseMessage],
+    graph: Pregel[Any, Any, Any, Any],
+    resolve: InputResolver | None,
+    state_keys: Sequence[str],
+    thread: Thread,
+) -> Any:
+    """The new messages, the client's public state where it differs, and what the agent's own rule makes of the input."""
+    given: dict[str, Any] = {"messages": messages} if "messages" in graph.channels else {}
+    given |= _shared_state(input, graph, state_keys, thread)
+    own = resolve(input) if resolve is not None else None
+    if own is None:
+        return given
+    if not isinstance(own, Mapping):
+        return own
+    return {**given, **own}
+
+
+def _shared_state(input: RunAgentInput, graph: Pregel[Any, Any, Any, Any], state_keys: Sequence[str], thread: Thread) -> dict[str, Any]:
+    state = input.state if isinstance(input.state, Mapping) else {}
+    return {k: state[k] for k in state_keys if k in state and k in graph.channels and state[k] != thread.values.get(k)}
+
+
+# -- messages
+
+
+def _new_messages(input: RunAgentInput, thread: Thread) -> list[BaseMessage]:
+    """Those the checkpoint does not have, after the last that it has: user messages, and answers to frontend tools."""
+    stored = {m.id for m in thread.messages}
+    tail = list(input.messages)
+    known = [i for i, m in enumerate(tail) if m.id in stored]
+    if known:
+        tail = tail[known[-1] + 1 :]
+    elif stored:
+        tail = trailing_messages(input)
+    open_calls = _open_frontend_calls(input, thread)
+    converted: list[BaseMessage] = []
+    for message in tail:
+        taken = message.role == "user" or (message.role == "tool" and message.tool_call_id in open_calls)
+        if taken and (stored_form := message_from_agui(message)) is not None:
+            converted.append(_with_raw_call_id(stored_form, open_calls))
+    return converted
+
+
+def trailing_messages(input: RunAgentInput) -> list[Any]:
+    """The client's messages after the last assistant message: without the checkpoint, the best guess at what is new."""
+    last = max((i for i, m in enumerate(input.messages) if m.role == "assistant"), default=-1)
+    return list(input.messages[last + 1 :])
+
+
+def _with_raw_call_id(message: BaseMessage, open_calls: Mapping[str, str]) -> BaseMessage:
+    if isinstance(message, ToolMessage):
+        message.tool_call_id = open_calls[message.tool_call_id]
+    return message
+
+
+def _open_frontend_calls(input: RunAgentInput, thread: Thread) -> dict[str, str]:
+    """Wire id → stored id of calls to the client's own tools that wait for their result."""
+    return {c.wire: c.raw for c in wire_call_ids(thread.messages) if not c.answered and c.name in frontend_tools(input)}
+
+
+def frontend_tools(input: RunAgentInput) -> frozenset[str]:
+    return frozenset(tool.name for tool in input.tools or ())
+
+
+def _lost_results(thread: Thread, new: Sequence[BaseMessage]) -> list[BaseMessage]:
+    """Error results for calls that never got one (the tool raised, the run died): providers refuse a history without them."""
+    given = {m.tool_call_id for m in new if isinstance(m, ToolMessage)}
+    last = next((m for m in reversed(thread.messages) if isinstance(m, AIMessage)), None)
+    open_calls = [c for c in wire_call_ids(thread.messages) if not c.answered and last is not None and c.message_id == last.id]
+    return [
+        ToolMessage(content=LOST_RESULT, tool_call_id=c.raw, name=c.name, status="error", id=f"lost-{c.wire}")
+        for c in open_calls
+        if c.raw not in given
+    ]
+
+
+# -- forks
+
+
+async def _state_before(message_id: str, graph: Pregel[Any, Any, Any, Any], config: RunnableConfig) -> RunnableConfig | None:
+    """The config of the newest finished checkpoint without that message; for a thread's first message, the one that took it in."""
+    taking_in: RunnableConfig | None = None
+    async for earlier_config, earlier in earlier_states(graph, config):
+        if all(m.id != message_id for m in earlier.messages):
+            if not earlier.unfinished:
+                return earlier_config
+            taking_in = taking_in or earlier_config
+    return taking_in
+
+
+def _edited(input: RunAgentInput, thread: Thread) -> list[BaseMessage]:
+    shown = {m.id: m.content for m in messages_to_agui(thread.messages) if m.role == "user"}
+    for position, message in enumerate(input.messages):
+        if message.role == "user" and message.id in shown and not _same(message.content, shown[message.id]):
+            rest = [m for m in input.messages[position:] if m.role == "user" and (m is message or m.id not in shown)]
+            return messages_from_agui(rest)
+    return []
+
+
+def _regenerated(input: RunAgentInput, thread: Thread) -> list[BaseMessage]:
+    last = input.messages[-1] if input.messages else None
+    if last is None or last.role != "user" or thread.unfinished or thread.run_id == input.run_id:
+        return []
+    return messages_from_agui([last])
+
+
+def _same(sent: Any, stored: Any) -> bool:
+    return bool(_dumped(sent) == _dumped(stored))
+
+
+def _dumped(content: Any) -> Any:
+    return content if isinstance(content, str) else [part.model_dump(by_alias=True, exclude={"id", "metadata"}) for part in content]

@@ -1,0 +1,41 @@
+"""Tokens of one run, per provider and model: every model call counts, also the muted and the directly streamed ones."""
+
+from __future__ import annotations
+
+from typing import Any
+from uuid import UUID
+
+from ag_ui.core import TokenUsage, aggregate_token_usage, token_usage_from_langchain_metadata
+from langchain_core.callbacks import BaseCallbackHandler
+from langchain_core.messages import AIMessage, BaseMessage
+from langchain_core.outputs import ChatGeneration, LLMResult
+
+
+class UsageCounter(BaseCallbackHandler):
+    """Put it in `config["callbacks"]` of a run; `total()` is what RUN_FINISHED and RUN_ERROR carry."""
+
+    run_inline = True
+
+    def __init__(self) -> None:
+        self._providers: dict[UUID, tuple[str | None, str | None]] = {}
+        self._entries: list[TokenUsage] = []
+
+    def on_chat_model_start(self, serialized: dict[str, Any], messages: list[list[BaseMessage]], *, run_id: UUID, **kwargs: Any) -> None:
+        metadata = kwargs.get("metadata") or {}
+        self._providers[run_id] = (metadata.get("ls_provider"), metadata.get("ls_model_name"))
+
+    def on_llm_end(self, response: LLMResult, *, run_id: UUID, **kwargs: Any) -> None:
+        provider, model = self._providers.pop(run_id, (None, None))
+        for generation in (g for batch in response.generations for g in batch):
+            if isinstance(generation, ChatGeneration) and isinstance(generation.message, AIMessage):
+                self._count(generation.message, provider, model)
+
+    def total(self) -> list[TokenUsage] | None:
+        """One entry per provider and model, or None when no call reported usage."""
+        return aggregate_token_usage(self._entries) if self._entries else None
+
+    def _count(self, message: AIMessage, provider: str | None, model: str | None) -> None:
+        model = message.response_metadata.get("model_name") or model
+        entry = token_usage_from_langchain_metadata(message.usage_metadata, provider=provider, model=model)
+        if entry is not None:
+            self._entries.append(entry)

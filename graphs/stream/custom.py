@@ -1,0 +1,85 @@
+"""The `custom` channel → CUSTOM, or a native AG-UI event that a node wrote itself."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ag_ui.core import BaseEvent, CustomEvent, Event
+from pydantic import TypeAdapter, ValidationError
+
+from graphs.stream.jsonable import jsonable
+from graphs.stream.lifecycle import Lifecycle, Refused
+from graphs.stream.writer import AGUI_WRITER_EVENT
+
+REFUSED_EVENT = "agui_event_refused"
+"""CUSTOM name under which a native event that would break the stream is reported: `{type, reason}`."""
+
+_EVENT: TypeAdapter[Any] = TypeAdapter(Event)
+
+_CHUNKS: dict[str, tuple[str, str]] = {
+    "TEXT_MESSAGE_CHUNK": ("TEXT_MESSAGE", "messageId"),
+    "REASONING_MESSAGE_CHUNK": ("REASONING_MESSAGE", "messageId"),
+    "TOOL_CALL_CHUNK": ("TOOL_CALL", "toolCallId"),
+}
+_KINDS: dict[str, Any] = {"TEXT_MESSAGE": "text", "REASONING_MESSAGE": "reasoning", "TOOL_CALL": "call"}
+
+
+def native_payload(data: Any) -> dict[str, Any] | None:
+    """The native event in what the writer got, or None if it is an ordinary custom event."""
+    if isinstance(data, dict) and data.get("name") == AGUI_WRITER_EVENT:
+        payload = data.get("payload", data)
+        if isinstance(payload, dict) and "type" in payload:
+            return payload
+    return None
+
+
+def custom_event(data: Any, timestamp: int, owner: str | None) -> CustomEvent:
+    """`CUSTOM {name, value, timestamp}`: name and payload of the record, or the record itself as value."""
+    record = data if isinstance(data, dict) else {"payload": data}
+    name = record.get("name")
+    value = record.get("payload", record)
+    return CustomEvent(name=name if isinstance(name, str) else "custom", value=jsonable(value), timestamp=timestamp, subagent_run_id=owner)
+
+
+def native_events(payload: dict[str, Any], lifecycle: Lifecycle, owner: str | None) -> list[BaseEvent]:
+    """The legal events for a native one: validated, attributed, a *_CHUNK written out as START and CONTENT.
+
+    Raises:
+        Refused: not an AG-UI event. (Its order is the lifecycle's business.)
+    """
+    payload = jsonable(payload)
+    if owner is not None:
+        payload.setdefault("subagentRunId", owner)
+    if payload["type"] in _CHUNKS:
+        return [e for part in _written_out(payload, lifecycle) for e in _validated(part)]
+    return _validated(payload)
+
+
+def refusal(payload: dict[str, Any], reason: str, timestamp: int) -> CustomEvent:
+    """The notice that replaces a native event which was refused."""
+    return CustomEvent(name=REFUSED_EVENT, value={"type": jsonable(payload.get("type")), "reason": reason}, timestamp=timestamp)
+
+
+def _validated(payload: dict[str, Any]) -> list[BaseEvent]:
+    try:
+        return [_EVENT.validate_python(payload)]
+    except ValidationError as error:
+        first = error.errors(include_url=False, include_input=False)[0]
+        where = ".".join(str(part) for part in first["loc"])
+        raise Refused(f"{payload['type']}: {where}: {first['msg']}") from error
+
+
+def _written_out(chunk: dict[str, Any], lifecycle: Lifecycle) -> list[dict[str, Any]]:
+    stem, key = _CHUNKS[chunk["type"]]
+    item_id = chunk.get(key)
+    if not isinstance(item_id, str):
+        raise Refused(f"{chunk['type']}: {key} is missing")
+    parts: list[dict[str, Any]] = []
+    if not lifecycle.is_open(_KINDS[stem], item_id):
+        start = {k: v for k, v in chunk.items() if k != "delta"}
+        role = {"role": "reasoning"} if stem == "REASONING_MESSAGE" else {}
+        parts.append({**start, **role, "type": f"{stem}_START"})
+    if chunk.get("delta"):
+        content = "ARGS" if stem == "TOOL_CALL" else "CONTENT"
+        parts.append({"type": f"{stem}_{content}", key: item_id, "delta": chunk["delta"], "subagentRunId": chunk.get("subagentRunId")})
+    return [{k: v for k, v in part.items() if v is not None} for part in parts]

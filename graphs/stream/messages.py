@@ -1,0 +1,246 @@
+"""The `messages` channel → TEXT_MESSAGE_*, REASONING_MESSAGE_* and the announcing half of TOOL_CALL_*.
+
+State is kept per model call (`metadata["run_id"]`) and block index, so models that stream at once never mix.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from ag_ui.core import (
+    BaseEvent,
+    ReasoningEncryptedValueEvent,
+    ReasoningMessageContentEvent,
+    ReasoningMessageEndEvent,
+    ReasoningMessageStartEvent,
+    TextMessageContentEvent,
+    TextMessageEndEvent,
+    TextMessageStartEvent,
+    ToolCallArgsEvent,
+    ToolCallEndEvent,
+    ToolCallStartEvent,
+)
+from langchain_core.messages import AIMessage
+
+from graphs.stream.jsonable import jsonable
+from graphs.stream.ledger import CallLedger, generated_call_id
+
+Events = Iterator[BaseEvent]
+
+
+@dataclass(slots=True)
+class ModelMessage:
+    """One assistant message on its way: what of it is open."""
+
+    id: str
+    owner: str | None
+    text_open: bool = False
+    reasoning: tuple[int, str] | None = None
+    reasoning_ids: dict[int, str] = field(default_factory=dict)
+    closed_reasoning: set[str] = field(default_factory=set)
+    streamed: set[int] = field(default_factory=set)
+    calls: dict[int, str] = field(default_factory=dict)
+    call_count: int = 0
+
+
+class MessageMapper:
+    """One per run. `map` takes the channel's `(payload, metadata)` and the sub-agent that owns it."""
+
+    def __init__(self, ledger: CallLedger) -> None:
+        self._ledger = ledger
+        self._by_run: dict[str, ModelMessage] = {}
+        self._seen: set[str] = set()
+
+    def map(self, data: tuple[Any, Mapping[str, Any]], owner: str | None) -> Events:
+        payload, metadata = data
+        if isinstance(payload, dict):
+            run_id = str(metadata.get("run_id", ""))
+            if payload.get("event") == "message-start":
+                self._start(payload, run_id, owner)
+            elif message := self._by_run.get(run_id):
+                yield from self._route(message, payload, run_id)
+        elif isinstance(payload, AIMessage):
+            yield from self._whole(payload, owner)
+
+    def forget_open(self) -> None:
+        """The run failed or ended: what was open is closed by the lifecycle."""
+        self._by_run.clear()
+
+    def _start(self, payload: Mapping[str, Any], run_id: str, owner: str | None) -> None:
+        message_id = str(payload.get("id") or f"lc_run--{run_id}")
+        if payload.get("role", "ai") != "ai" or message_id in self._seen:
+            return
+        self._seen.add(message_id)
+        self._by_run[run_id] = ModelMessage(message_id, owner)
+
+    def _route(self, message: ModelMessage, payload: Mapping[str, Any], run_id: str) -> Events:
+        kind = payload["event"]
+        if kind == "content-block-delta":
+            delta = payload["delta"]
+            if mapped := self._DELTAS.get(delta["type"]):
+                yield from mapped(self, message, payload["index"], delta)
+        elif kind == "content-block-start":
+            yield from self._block_start(message, payload["index"], payload["content"])
+        elif kind == "content-block-finish":
+            yield from self._block_finish(message, payload["index"], payload["content"])
+        elif kind in ("message-finish", "error"):
+            yield from self._finish(message)
+            del self._by_run[run_id]
+
+    # -- blocks
+
+    def _block_start(self, message: ModelMessage, index: int, content: Mapping[str, Any]) -> Events:
+        kind = content["type"]
+        if kind == "reasoning":
+            yield from self._open_reasoning(message, index)
+            yield from self._reasoning_delta(message, index, content)
+            return
+        yield from self._close_reasoning(message)
+        if kind == "text":
+            yield from self._text_delta(message, index, content)
+        elif kind == "tool_call_chunk" and content.get("name"):
+            yield from self._open_call(message, index, content)
+
+    def _block_finish(self, message: ModelMessage, index: int, content: Mapping[str, Any]) -> Events:
+        kind = content["type"]
+        if kind == "reasoning":
+            yield from self._reasoning_finish(message, index, content)
+        elif kind == "text" and index not in message.streamed:
+            yield from self._text_delta(message, index, content)
+        elif kind in ("tool_call", "invalid_tool_call"):
+            yield from self._call_finish(message, index, content)
+
+    # -- text
+
+    def _text_delta(self, message: ModelMessage, index: int, delta: Mapping[str, Any]) -> Events:
+        text = delta.get("text")
+        if not text:
+            return
+        if message.reasoning:
+            yield from self._close_reasoning(message)
+        message.streamed.add(index)
+        if not message.text_open:
+            message.text_open = True
+            yield TextMessageStartEvent(message_id=message.id, role="assistant", subagent_run_id=message.owner)
+        yield TextMessageContentEvent(message_id=message.id, delta=text, subagent_run_id=message.owner)
+
+    # -- reasoning
+
+    def _open_reasoning(self, message: ModelMessage, index: int) -> Events:
+        if message.reasoning and message.reasoning[0] == index:
+            return
+        yield from self._close_reasoning(message)
+        reasoning_id = _fresh_reasoning_id(message, index)
+        message.reasoning = (index, reasoning_id)
+        message.reasoning_ids[index] = reasoning_id
+        yield ReasoningMessageStartEvent(message_id=reasoning_id, role="reasoning", subagent_run_id=message.owner)
+
+    def _reasoning_delta(self, message: ModelMessage, index: int, delta: Mapping[str, Any]) -> Events:
+        text = delta.get("reasoning")
+        if not text:
+            return
+        yield from self._open_reasoning(message, index)
+        message.streamed.add(index)
+        yield ReasoningMessageContentEvent(message_id=message.reasoning_ids[index], delta=text, subagent_run_id=message.owner)
+
+    def _reasoning_finish(self, message: ModelMessage, index: int, content: Mapping[str, Any]) -> Events:
+        if index not in message.streamed:
+            yield from self._reasoning_delta(message, index, content)
+        signature = (content.get("extras") or {}).get("signature")
+        if signature and index not in message.reasoning_ids:
+            yield from self._open_reasoning(message, index)
+        if message.reasoning and message.reasoning[0] == index:
+            yield from self._close_reasoning(message)
+        if signature:
+            yield ReasoningEncryptedValueEvent(
+                subtype="message",
+                entity_id=message.reasoning_ids[index],
+                encrypted_value=str(signature),
+                subagent_run_id=message.owner,
+            )
+
+    def _close_reasoning(self, message: ModelMessage) -> Events:
+        if message.reasoning:
+            reasoning_id = message.reasoning[1]
+            message.reasoning = None
+            message.closed_reasoning.add(reasoning_id)
+            yield ReasoningMessageEndEvent(message_id=reasoning_id, subagent_run_id=message.owner)
+
+    # -- tool calls
+
+    def _open_call(self, message: ModelMessage, index: int, content: Mapping[str, Any]) -> Events:
+        message.call_count += 1
+        raw = content.get("id") or generated_call_id(message.id, message.call_count)
+        wire = self._ledger.announce(raw)
+        message.calls[index] = wire
+        yield ToolCallStartEvent(
+            tool_call_id=wire,
+            tool_call_name=content.get("name") or "unknown",
+            parent_message_id=message.id,
+            subagent_run_id=message.owner,
+        )
+        yield from self._call_delta(message, index, content)
+
+    def _call_delta(self, message: ModelMessage, index: int, delta: Mapping[str, Any]) -> Events:
+        args = delta.get("args")
+        wire = message.calls.get(index)
+        if wire and args and isinstance(args, str):
+            message.streamed.add(index)
+            yield ToolCallArgsEvent(tool_call_id=wire, delta=args, subagent_run_id=message.owner)
+
+    def _call_finish(self, message: ModelMessage, index: int, content: Mapping[str, Any]) -> Events:
+        wire = message.calls.get(index)
+        if wire is None:
+            yield from self._close_reasoning(message)
+            yield from self._open_call(message, index, {**content, "args": args_text(content.get("args"))})
+            wire = message.calls[index]
+        elif index not in message.streamed:
+            yield from self._call_delta(message, index, {"args": args_text(content.get("args"))})
+        if content["type"] == "invalid_tool_call":
+            self._ledger.answer(wire)
+        del message.calls[index]
+        yield ToolCallEndEvent(tool_call_id=wire, subagent_run_id=message.owner)
+
+    # -- the end
+
+    def _finish(self, message: ModelMessage) -> Events:
+        yield from self._close_reasoning(message)
+        if message.text_open:
+            message.text_open = False
+            yield TextMessageEndEvent(message_id=message.id, subagent_run_id=message.owner)
+        for wire in message.calls.values():
+            yield ToolCallEndEvent(tool_call_id=wire, subagent_run_id=message.owner)
+        message.calls.clear()
+
+    def _whole(self, stored: AIMessage, owner: str | None) -> Events:
+        """A message that a node returned without streaming it: the same events, expanded."""
+        message = ModelMessage(stored.id or "", owner)
+        if not message.id or message.id in self._seen:
+            return
+        self._seen.add(message.id)
+        for index, block in enumerate(stored.content_blocks):
+            yield from self._block_finish(message, index, block)
+        yield from self._finish(message)
+
+    _DELTAS: Mapping[str, Callable[[MessageMapper, ModelMessage, int, Mapping[str, Any]], Events]] = {
+        "text-delta": _text_delta,
+        "reasoning-delta": _reasoning_delta,
+        "tool-call-delta": _call_delta,
+    }
+
+
+def args_text(args: Any) -> str:
+    """A call's arguments as AG-UI carries them: a string stays, anything else is compact JSON, nothing is `{}`."""
+    if isinstance(args, str):
+        return args
+    return json.dumps(jsonable(args), ensure_ascii=False, separators=(",", ":")) if args else "{}"
+
+
+def _fresh_reasoning_id(message: ModelMessage, index: int) -> str:
+    """`<message id>:reasoning:<index>`, then `.1`, `.2` when the block goes on after it was closed."""
+    first = f"{message.id}:reasoning:{index}"
+    again = sum(1 for closed in message.closed_reasoning if closed == first or closed.startswith(f"{first}."))
+    return f"{first}.{again}" if again else first
