@@ -1,0 +1,103 @@
+"""What one deployment looks like: the CDK context as one validated object, read by the stack and by the bundle builder alike."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Annotated, Any, Literal, get_args
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, field_validator
+
+from functions.settings import Settings
+from graphs.catalog import AGENTS
+
+ROOT = Path(__file__).resolve().parents[1]
+MEMORY_MB = 1024
+TIMEOUT_SECONDS = 900
+AUTH_MODES = get_args(Settings.model_fields["auth"].annotation)
+
+
+def _words(value: Any) -> Any:
+    """`cdk -c agents=dev,reactAgent` arrives as one string, cdk.json's list as a list."""
+    return [word for word in (w.strip() for w in value.split(",")) if word] if isinstance(value, str) else value
+
+
+def _number_or_object(value: Any) -> Any:
+    return json.loads(value) if isinstance(value, str) else value
+
+
+Words = Annotated[tuple[str, ...], BeforeValidator(_words)]
+Retention = Annotated[Literal[1, 7, 14, 30, 90, 180, 365], BeforeValidator(int)]
+PerAgent = Annotated[int | dict[str, int], BeforeValidator(_number_or_object)]
+
+
+class Deployment(BaseModel):
+    """One stack's choices. Every field is a context key: `cdk deploy -c auth=none`, or cdk.json's `context`.
+
+    Raises `pydantic.ValidationError` naming the key that is wrong.
+    """
+
+    model_config = ConfigDict(extra="ignore", frozen=True)
+
+    stack: str = Field("agents", description="Name of the CloudFormation stack.")
+    agents: Words = Field(tuple(AGENTS), min_length=1, description="Which agents get a function.")
+    model: str = Field("offline", description="Chat model as `provider:model`; also decides what the bundle carries.")
+    memory: PerAgent = Field(MEMORY_MB, description="Memory in MB (CPU grows with it); one number, or an object by agent.")
+    timeout: PerAgent = Field(TIMEOUT_SECONDS, description="Longest run in seconds; one number, or an object by agent.")
+    reserved_concurrency: PerAgent = Field(default_factory=dict, description="Most environments at once: one number, or an object.")
+    auth: str = Field("iam", description="Who may call: `iam` signs with SigV4; the other modes open the URL and leave it to the app.")
+    cors_origins: Words = Field((), description="Browser origins that may call the URLs; none by default.")
+    retention_days: Retention = Field(30, description="Days that logs are kept.")
+    removal: Literal["retain", "destroy"] = Field("retain", description="What `cdk destroy` does with tables and bucket.")
+    table_prefix: str = Field("agents-", pattern=r"^[A-Za-z0-9_.-]*$", description="Prefix of the table names.")
+    ttl_days: int = Field(0, ge=0, description="Days after its last write that a thread expires; 0 keeps it.")
+    log_level: Literal["DEBUG", "INFO", "WARN", "ERROR"] = Field("INFO", description="Level of the JSON log.")
+    snap_start: bool = Field(False, description="Start from a snapshot; its price is per version and month.")
+    alarm_topic: str = Field("", description="ARN of the SNS topic that alarms go to; empty: they show on the dashboard only.")
+    assets: Path = Field(Path("build"), description="Folder of the bundles, one per agent (`python -m infra.bundle`).")
+
+    @field_validator("agents")
+    @classmethod
+    def _known(cls, agents: tuple[str, ...]) -> tuple[str, ...]:
+        unknown = [name for name in agents if name not in AGENTS]
+        if unknown:
+            raise ValueError(f"unknown agent {', '.join(unknown)}; known: {', '.join(AGENTS)}")
+        return tuple(dict.fromkeys(agents))
+
+    @field_validator("auth")
+    @classmethod
+    def _mode(cls, auth: str) -> str:
+        if auth not in AUTH_MODES:
+            raise ValueError(f"auth must be one of {', '.join(AUTH_MODES)}, not {auth!r}")
+        return auth
+
+    @property
+    def keeps_data(self) -> bool:
+        return self.removal == "retain"
+
+    def bundle_of(self, agent: str) -> Path:
+        """Absolute folder of the agent's bundle, whether or not it was built."""
+        return ROOT / self.assets / agent
+
+    def memory_of(self, agent: str) -> int:
+        """Megabytes."""
+        return _of(self.memory, agent) or MEMORY_MB
+
+    def timeout_of(self, agent: str) -> int:
+        """Seconds."""
+        return _of(self.timeout, agent) or TIMEOUT_SECONDS
+
+    def concurrency_of(self, agent: str) -> int | None:
+        """Reserved environments, or None to share the account's."""
+        return _of(self.reserved_concurrency, agent)
+
+
+def _of(value: int | Mapping[str, int], agent: str) -> int | None:
+    return value.get(agent) if isinstance(value, Mapping) else value
+
+
+def project_context() -> dict[str, Any]:
+    """cdk.json's context. The CLI hands it to the app by itself; an `App()` made in a test would not see it."""
+    context: dict[str, Any] = json.loads((ROOT / "cdk.json").read_text(encoding="utf-8"))["context"]
+    return context
