@@ -1,0 +1,170 @@
+"""One agent on Lambda: function, version, alias, streaming URL, and a role that may do what it needs and nothing else."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import cast
+
+import aws_cdk as cdk
+from aws_cdk import aws_dynamodb as dynamodb
+from aws_cdk import aws_iam as iam
+from aws_cdk import aws_lambda as lambda_
+from aws_cdk import aws_logs as logs
+from aws_cdk import aws_s3 as s3
+from constructs import Construct
+
+from functions.store.tables import TABLES
+from graphs.catalog import AGENTS
+from infra.bundle import BOOTSTRAP, MANIFEST, TASK_ROOT, manifest_of
+from infra.deployment import Deployment
+from infra.observability import agent_alarms
+
+HANDLER = "functions.entry.app"
+ALIAS = "live"
+NAG = "AwsSolutions::AwsSolutions-"
+TABLE_ACTIONS = ("BatchGetItem", "BatchWriteItem", "DeleteItem", "GetItem", "PutItem", "Query", "UpdateItem")
+OBJECT_ACTIONS = ("DeleteObject", "GetObject", "PutObject")
+# What a browser sends to an agent: AG-UI's POST, and SigV4's own headers where the URL is signed.
+ALLOWED_HEADERS = (
+    "accept",
+    "authorization",
+    "content-type",
+    "idempotency-key",
+    "last-event-id",
+    "prefer",
+    "x-amz-content-sha256",
+    "x-amz-date",
+    "x-amz-security-token",
+)
+_METHODS = (lambda_.HttpMethod.GET, lambda_.HttpMethod.POST, lambda_.HttpMethod.PATCH, lambda_.HttpMethod.DELETE)
+_RETENTION = {
+    1: logs.RetentionDays.ONE_DAY,
+    7: logs.RetentionDays.ONE_WEEK,
+    14: logs.RetentionDays.TWO_WEEKS,
+    30: logs.RetentionDays.ONE_MONTH,
+    90: logs.RetentionDays.THREE_MONTHS,
+    180: logs.RetentionDays.SIX_MONTHS,
+    365: logs.RetentionDays.ONE_YEAR,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Stores:
+    """What every agent of the stack shares."""
+
+    tables: Mapping[str, dynamodb.TableV2]
+    bucket: s3.Bucket
+
+    @property
+    def table_arns(self) -> list[str]:
+        """Every table and every index, each by its name."""
+        indexes = [f"{table.table_arn}/index/{index.name}" for key, table in self.tables.items() for index in TABLES[key].local_indexes]
+        return [*(table.table_arn for table in self.tables.values()), *indexes]
+
+
+class AgentFunction(Construct):
+    """`url` is the agent's address: an AG-UI client POSTs to it and reads the events as they are made."""
+
+    def __init__(self, scope: Construct, agent: str, deployment: Deployment, stores: Stores) -> None:
+        super().__init__(scope, agent)
+        self.agent = agent
+        self._deployment = deployment
+        self.log_group = self._log_group()
+        self.role = self._role(stores)
+        self.function = self._function(stores)
+        self.alias = self.function.add_alias(ALIAS)
+        self.url = self.alias.add_function_url(
+            auth_type=lambda_.FunctionUrlAuthType.AWS_IAM if deployment.auth == "iam" else lambda_.FunctionUrlAuthType.NONE,
+            invoke_mode=lambda_.InvokeMode.RESPONSE_STREAM,
+            cors=_cors(deployment.cors_origins),
+        )
+        agent_alarms(self, agent, self.alias, deployment)
+        self._acknowledge(stores)
+
+    def _log_group(self) -> logs.LogGroup:
+        removal = cdk.RemovalPolicy.RETAIN if self._deployment.keeps_data else cdk.RemovalPolicy.DESTROY
+        return logs.LogGroup(self, "Logs", retention=_RETENTION[self._deployment.retention_days], removal_policy=removal)
+
+    def _role(self, stores: Stores) -> iam.Role:
+        role = iam.Role(self, "Role", assumed_by=iam.ServicePrincipal("lambda.amazonaws.com"))
+        self.log_group.grant_write(role)
+        role.add_to_policy(_may("dynamodb", TABLE_ACTIONS, stores.table_arns))
+        role.add_to_policy(_may("s3", OBJECT_ACTIONS, [stores.bucket.arn_for_objects("*")]))
+        # without it S3 answers 403 where an object is gone, and a thread's objects could not be listed to delete them
+        role.add_to_policy(_may("s3", ["ListBucket"], [stores.bucket.bucket_arn]))
+        return role
+
+    def _function(self, stores: Stores) -> lambda_.Function:
+        wanted = self._deployment
+        return lambda_.Function(
+            self,
+            "Function",
+            description=AGENTS[self.agent].description,
+            architecture=lambda_.Architecture.ARM_64,
+            runtime=lambda_.Runtime.PYTHON_3_13,
+            handler=HANDLER,
+            code=self._code(),
+            role=self.role,
+            environment=self._environment(stores),
+            memory_size=wanted.memory_of(self.agent),
+            timeout=cdk.Duration.seconds(wanted.timeout_of(self.agent)),
+            reserved_concurrent_executions=wanted.concurrency_of(self.agent),
+            log_group=self.log_group,
+            logging_format=lambda_.LoggingFormat.JSON,
+            application_log_level_v2=lambda_.ApplicationLogLevel[wanted.log_level],
+            system_log_level_v2=lambda_.SystemLogLevel.INFO,
+            snap_start=lambda_.SnapStartConf.ON_PUBLISHED_VERSIONS if wanted.snap_start else None,
+        )
+
+    def _code(self) -> lambda_.Code:
+        """The agent's bundle. Without it the template is whole, so that it can be read and tested; `infra.app.main` refuses it."""
+        folder = self._deployment.bundle_of(self.agent)
+        if manifest_of(folder) is None:
+            return lambda_.Code.from_inline("raise RuntimeError('this function was deployed without its bundle')")
+        # a new manifest of the same files is not a new version
+        return lambda_.Code.from_asset(str(folder), exclude=[MANIFEST])
+
+    def _acknowledge(self, stores: Stores) -> None:
+        bucket = cdk.Stack.of(self).get_logical_id(cast(s3.CfnBucket, stores.bucket.node.default_child))
+        _accept(self.role, f"{NAG}IAM5[Resource::<{bucket}.Arn>/*]", "Object names are made at run time, one prefix per thread.")
+        _accept(self.function, f"{NAG}L1", "The version that the locked wheels, their .pyc and the cold start are tested with.")
+
+        if self._deployment.snap_start:
+            _accept(
+                self.function, "Annotation::@aws-cdk/aws-lambda:snapStartRequirePublish", "The alias publishes a version at every change."
+            )
+
+    def _environment(self, stores: Stores) -> dict[str, str]:
+        wanted = self._deployment
+        return {
+            "AWS_LAMBDA_EXEC_WRAPPER": f"{TASK_ROOT}/{BOOTSTRAP.as_posix()}",
+            "AGENTS_NAME": self.agent,
+            "AGENTS_MODEL": wanted.model,
+            "AGENTS_TABLE_PREFIX": wanted.table_prefix,
+            "AGENTS_BUCKET": stores.bucket.bucket_name,
+            "AGENTS_AUTH": wanted.auth,
+            "AGENTS_TTL_DAYS": str(wanted.ttl_days),
+            "AGENTS_LOG_LEVEL": wanted.log_level,
+        }
+
+
+def _accept(scope: Construct, finding: str, reason: str) -> None:
+    cdk.Validations.of(scope).acknowledge(cdk.Acknowledgment(id=finding, reason=reason))
+
+
+def _may(service: str, actions: Sequence[str], resources: Sequence[str]) -> iam.PolicyStatement:
+    return iam.PolicyStatement(actions=[f"{service}:{action}" for action in actions], resources=list(resources))
+
+
+def _cors(origins: Sequence[str]) -> lambda_.FunctionUrlCorsOptions | None:
+    """CORS lives on the URL alone: a second answer from the app would double the headers. OPTIONS is Lambda's own business."""
+    if not origins:
+        return None
+    return lambda_.FunctionUrlCorsOptions(
+        allowed_origins=list(origins),
+        allowed_methods=list(_METHODS),
+        allowed_headers=list(ALLOWED_HEADERS),
+        exposed_headers=["x-amzn-requestid"],
+        max_age=cdk.Duration.days(1),
+    )

@@ -1,0 +1,51 @@
+"""The CDK app. `build_app()` is the one way in: `cdk synth`, `cdk deploy` and the tests get the same template from it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from infra.bundle import shortfall
+from infra.deployment import Deployment, project_context
+from infra.toolchain import use_node
+
+if TYPE_CHECKING:
+    import aws_cdk as cdk
+
+
+def build_app(context: Mapping[str, Any] | None = None, *, outdir: str | None = None) -> cdk.App:
+    """The app with one `AgentStack`. `context` goes over cdk.json's, and `cdk -c key=value` over both; its keys are `Deployment`'s fields.
+
+    `outdir` is where `app.synth()` writes (default: the CLI's choice, else a temporary folder).
+    Raises `pydantic.ValidationError` naming a wrong key, `ToolMissing` without Node.
+    """
+    use_node()
+    # here, not above: importing aws_cdk starts Node
+    import aws_cdk as cdk
+    from cdk_nag import AwsSolutionsChecks
+
+    from infra.stack import AgentStack
+
+    app = cdk.App(context=project_context() | dict(context or {}), outdir=outdir, analytics_reporting=False)
+    AgentStack(app, _deployment(app))
+    cdk.Validations.of(app).add_plugins(AwsSolutionsChecks(app))
+    return app
+
+
+def _deployment(app: cdk.App) -> Deployment:
+    chosen = {key: app.node.try_get_context(key) for key in Deployment.model_fields}
+    return Deployment.model_validate({key: value for key, value in chosen.items() if value is not None})
+
+
+def main() -> None:
+    """What the CDK CLI runs. A function without its code must not reach AWS, so it ends with what is missing."""
+    app = build_app()
+    wanted = _deployment(app)
+    problems = [problem for agent in wanted.agents if (problem := shortfall(agent, wanted.bundle_of(agent), wanted.model))]
+    if problems:
+        raise SystemExit("\n".join(problems))
+    app.synth()
+
+
+if __name__ == "__main__":
+    main()
