@@ -1,0 +1,93 @@
+// One agent behind its function URL: POST <url> runs, POST <url>connect replays a thread. Knows the wire, not the screen.
+
+import { readEvents } from "./sse.js";
+
+const TERMINAL = new Set(["RUN_FINISHED", "RUN_ERROR"]);
+const PROTOCOL_VERSION = "1.0";
+
+/** The server refused the request before any stream: `status` is the HTTP status, `code` the server's own word for it. */
+export class HttpError extends Error {
+  constructor(status, code, message) {
+    super(message);
+    this.name = "HttpError";
+    this.status = status;
+    this.code = code;
+  }
+}
+
+/** The connection failed, or the stream ended without RUN_FINISHED or RUN_ERROR. `started` tells whether an event had come. */
+export class BrokenStream extends Error {
+  constructor(cause, started) {
+    super(cause?.message ?? "the stream ended too early", { cause });
+    this.name = "BrokenStream";
+    this.started = started;
+  }
+}
+
+/** A random UUID v4, also on plain-HTTP pages, where `crypto.randomUUID` is missing. */
+export function uuid() {
+  if (crypto.randomUUID) return crypto.randomUUID();
+  const bytes = crypto.getRandomValues(new Uint8Array(16));
+  bytes[6] = (bytes[6] & 0x0f) | 0x40;
+  bytes[8] = (bytes[8] & 0x3f) | 0x80;
+  const hex = [...bytes].map((byte) => byte.toString(16).padStart(2, "0")).join("");
+  return [hex.slice(0, 8), hex.slice(8, 12), hex.slice(12, 16), hex.slice(16, 20), hex.slice(20)].join("-");
+}
+
+export class Agent {
+  constructor(url) {
+    this.url = url.endsWith("/") ? url : `${url}/`;
+  }
+
+  /** Events of one run. `input`: threadId, runId, messages, state, resume? (AG-UI names). */
+  run(input, signal) {
+    return this.#post(this.url, envelope(input), signal);
+  }
+
+  /** Replays a thread: its messages, its state and every open interrupt. */
+  connect(threadId, signal) {
+    return this.#post(`${this.url}connect`, envelope({ threadId, runId: uuid(), messages: [], state: {} }), signal);
+  }
+
+  async *#post(url, body, signal) {
+    let terminal = null;
+    let started = false;
+    try {
+      for await (const event of readEvents((await post(url, body, signal)).body)) {
+        started = true;
+        if (TERMINAL.has(event.type)) terminal = event;
+        yield event;
+      }
+    } catch (error) {
+      if (terminal) return; // everything had been said; how the connection closed does not matter
+      throw signal?.aborted || error instanceof HttpError ? error : new BrokenStream(error, started);
+    }
+    if (!terminal) throw new BrokenStream(null, started);
+  }
+}
+
+function envelope(input) {
+  return { protocolVersion: PROTOCOL_VERSION, tools: [], context: [], forwardedProps: {}, ...input };
+}
+
+async function post(url, body, signal) {
+  const response = await fetch(url, {
+    method: "POST",
+    headers: { "Content-Type": "application/json", Accept: "text/event-stream" },
+    body: JSON.stringify(body),
+    signal,
+  });
+  if (!response.ok) throw await refusal(response);
+  return response;
+}
+
+async function refusal(response) {
+  const text = await response.text();
+  let error = {};
+  try {
+    error = JSON.parse(text)?.error ?? {};
+  } catch {
+    error = {}; // a gateway answers in HTML or plain text; the status says enough
+  }
+  return new HttpError(response.status, error.code ?? "", error.message ?? "");
+}

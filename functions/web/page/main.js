@@ -1,0 +1,124 @@
+// Puts the parts together: the address chooses agent and thread, a session talks to the agent, each frame draws what changed.
+
+import { Agent, uuid } from "./agent.js";
+import { loadAgents } from "./config.js";
+import { Session } from "./session.js";
+import * as threads from "./threads.js";
+import { AgentPicker, offlineBadge } from "./view/agent_picker.js";
+import { Announcer } from "./view/announcer.js";
+import { Composer } from "./view/composer.js";
+import { Drawer } from "./view/drawer.js";
+import { EventsPane } from "./view/events_pane.js";
+import { eachFrame } from "./view/frame.js";
+import { Interrupts } from "./view/interrupts.js";
+import { MessageList } from "./view/message_list.js";
+import { Follower } from "./view/scroll.js";
+import { StatusLine } from "./view/status.js";
+import { tabs } from "./view/tabs.js";
+import { welcome } from "./view/welcome.js";
+
+const $ = (id) => document.getElementById(id);
+
+class Page {
+  session = null;
+  agent = null;
+  #drawnStatus = null;
+  #announcer = new Announcer($("live"));
+  #status = new StatusLine();
+  #composer = new Composer({ send: (text) => this.send(text), stop: () => this.session.stop() });
+  #messages = new MessageList($("messages"), { retry: () => this.session.retry(), connect: () => this.session.connect() });
+  #interrupts = new Interrupts($("interrupts"), (answers) => this.session.answer(answers));
+  #events = new EventsPane($("events-panel"), $("state-panel"));
+  #follower = new Follower($("scroller"), $("to-end"));
+  #agentsDrawer = new Drawer("agents", $("agents-pane"), $("agents-button"), $("backdrop"));
+  #draw = eachFrame(() => this.#drawNow());
+
+  constructor(agents) {
+    this.agents = agents;
+    this.picker = new AgentPicker($("agents"), agents);
+    $("status").append(this.#status.root);
+    $("composer").append(this.#composer.root);
+    tabs($("events-tabs"));
+    new Drawer("events", $("events-pane"), $("events-button"), $("backdrop"), "events-pane");
+    $("events-close").addEventListener("click", () => $("events-button").click());
+    $("new-thread").addEventListener("click", () => this.newThread());
+    addEventListener("hashchange", () => this.#open());
+    addEventListener("keydown", (event) => event.key === "Escape" && this.session.busy && this.session.stop());
+    this.#open();
+  }
+
+  newThread() {
+    threads.forget(this.agent.name);
+    threads.setAddress(this.agent.name);
+    this.#show(this.agent, "");
+    this.#composer.focus();
+  }
+
+  send(text) {
+    threads.remember(this.agent.name, this.session.threadId);
+    this.#follower.toEnd();
+    this.session.send(text);
+  }
+
+  #open() {
+    const { agent: name, thread } = threads.fromAddress();
+    const agent = this.agents.find((one) => one.name === name) ?? this.agents[0];
+    const wanted = thread || threads.lastThread(agent.name);
+    if (agent === this.agent && wanted === this.session.threadId) return;
+    threads.setAddress(agent.name, wanted);
+    this.#show(agent, wanted);
+    if (this.#agentsDrawer.isOver) this.#agentsDrawer.show(false);
+    if (matchMedia("(hover: hover)").matches) this.#composer.focus(); // on a phone it would raise the keyboard
+  }
+
+  /** Turns to a thread of an agent: an empty id starts a new one, any other is read back from the agent. */
+  #show(agent, threadId) {
+    this.session?.close();
+    this.agent = agent;
+    const session = new Session(new Agent(agent.url), threadId || uuid(), {
+      changed: () => session === this.session && this.#draw(),
+      heard: (event) => this.#announcer.heard(event, session.transcript),
+      returned: (text) => session === this.session && !this.#composer.text && this.#composer.draft(text),
+    });
+    this.session = session;
+    this.#drawnStatus = null;
+    document.title = `${agent.title} · Agents`;
+    $("agent-title").textContent = agent.title;
+    $("agent-badge").replaceChildren(...(agent.offline ? [offlineBadge()] : []));
+    $("welcome").replaceChildren(...welcome(agent, (text) => this.send(text)));
+    this.picker.draw(agent.name);
+    this.#draw();
+    if (threadId) session.connect();
+  }
+
+  #drawNow() {
+    const { session } = this;
+    const status = !session.busy && session.interrupts.length ? "waiting" : session.status;
+    const waitingFor = new Set(session.interrupts.map(({ toolCallId }) => toolCallId));
+    this.#messages.draw({ transcript: session.transcript, busy: session.busy, waitingFor }, status !== this.#drawnStatus);
+    $("messages").setAttribute("aria-busy", String(session.busy));
+    $("welcome").hidden = !this.#messages.empty || session.busy || session.interrupts.length > 0;
+    this.#status.draw(session);
+    this.#composer.draw(status);
+    this.#events.draw(session.log, session.transcript.state);
+    const asks = this.#interrupts.draw(session.interrupts, status === "waiting");
+    this.#follower.afterDraw();
+    if (asks) this.#ask();
+    if (status === "idle" && this.#drawnStatus && document.activeElement === document.body) this.#composer.focus();
+    this.#drawnStatus = status;
+  }
+
+  /** New questions: the first one is in view and has the focus, also when all of them are taller than the window. */
+  #ask() {
+    this.#interrupts.focus();
+    this.#follower.look();
+  }
+}
+
+function fail(error) {
+  $("welcome").hidden = false;
+  $("welcome").replaceChildren(Object.assign(document.createElement("h2"), { textContent: "No agent to talk to" }),
+    Object.assign(document.createElement("p"), { textContent: `${error.message} Start the stack with “agents dev”, or put a config.json beside this page.` }));
+}
+
+loadAgents().then((agents) => new Page(agents), fail);
