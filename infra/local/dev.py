@@ -38,8 +38,11 @@ class Options:
     watched: tuple[Path, ...] = (ROOT / "graphs", ROOT / "functions")
 
 
-async def dev(options: Options) -> None:
-    """Runs until SIGINT or SIGTERM. Raises `PortInUse`, `StoreFailed`, `pydantic.ValidationError` for a wrong setting."""
+async def dev(options: Options) -> bool:
+    """Runs until SIGINT or SIGTERM; False if the store ended before.
+
+    Raises `PortInUse`, `StoreFailed`, `pydantic.ValidationError` for a wrong setting.
+    """
     console = Console(verbose=options.verbose)
     settings = get_settings()
     user = user_variables()
@@ -58,6 +61,7 @@ async def dev(options: Options) -> None:
                     console.say(greeting(url, urls, settings, options.data, time.monotonic() - began))
                     await first_of(stop, data.process.exited)
                     console.say("Stopping …" if stop.is_set() else "The store has ended, so all of it ends.")
+                    return stop.is_set()
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,5 @@
+"""`python -m infra.cli`, where the script `agents` is not installed."""
+
+from infra.cli import main
+
+main()

@@ -1,0 +1,92 @@
+"""The terminal's side of the wire: one AG-UI run over HTTP, its events as dicts as they arrive."""
+
+from __future__ import annotations
+
+import json
+import uuid
+from collections.abc import Iterable, Iterator
+from typing import Any
+from urllib.parse import urlsplit
+
+import httpx
+
+from infra.cli.signing import signer_for
+
+Event = dict[str, Any]
+LOCAL_HOSTS = ("127.0.0.1", "localhost", "::1")
+TIMEOUT = httpx.Timeout(30.0, connect=5.0, read=120.0)
+"""Seconds. A quiet stream sends a comment every ten, so two minutes of silence are a dead peer."""
+
+
+class NoAnswer(Exception):
+    """The function URL did not give a stream; the message says what came instead."""
+
+
+class Agent:
+    """One function URL."""
+
+    def __init__(self, url: str) -> None:
+        self.url = url if url.endswith("/") else url + "/"
+        host = urlsplit(self.url).hostname or ""
+        # a proxy of the environment is for the world outside, never for this machine
+        self._client = httpx.Client(timeout=TIMEOUT, trust_env=host not in LOCAL_HOSTS, auth=signer_for(host))
+
+    def run(self, body: Event) -> Iterator[Event]:
+        """POSTs a RunAgentInput and yields the events as they come. Raises `NoAnswer`."""
+        try:
+            with self._client.stream("POST", self.url, json=body, headers={"accept": "text/event-stream"}) as response:
+                if response.status_code != 200:
+                    response.read()
+                    raise NoAnswer(_problem(response))
+                yield from read_events(response.iter_lines())
+        except httpx.RemoteProtocolError as exc:
+            raise NoAnswer(f"The stream was cut: {exc}") from exc
+        except (httpx.HTTPError, httpx.InvalidURL) as exc:
+            raise NoAnswer(f"Nothing answers at {self.url} ({exc}). Is `agents dev` running?") from exc
+
+    def interrupts(self, thread: str) -> list[Event]:
+        """What the thread waits for. Raises `NoAnswer`."""
+        try:
+            response = self._client.get(f"{self.url}threads/{thread}/state")
+        except (httpx.HTTPError, httpx.InvalidURL) as exc:
+            raise NoAnswer(f"Nothing answers at {self.url} ({exc}). Is `agents dev` running?") from exc
+        if response.status_code != 200:
+            raise NoAnswer(_problem(response))
+        found: list[Event] = response.json().get("interrupts", [])
+        return found
+
+
+def run_input(thread: str, *, text: str | None = None, resume: list[Event] | None = None) -> Event:
+    """A RunAgentInput with one user message, or with answers. History is the thread's own, on the server."""
+    messages = [] if text is None else [{"id": str(uuid.uuid4()), "role": "user", "content": text}]
+    body: Event = {
+        "threadId": thread,
+        "runId": str(uuid.uuid4()),
+        "protocolVersion": "1.0",
+        "state": {},
+        "messages": messages,
+        "tools": [],
+        "context": [],
+        "forwardedProps": {},
+    }
+    return {**body, "resume": resume} if resume else body
+
+
+def read_events(lines: Iterable[str]) -> Iterator[Event]:
+    """SSE lines → events; comments and unknown fields are skipped."""
+    data: list[str] = []
+    for line in lines:
+        if line.startswith("data:"):
+            data.append(line[5:].removeprefix(" "))
+        elif not line and data:
+            yield json.loads("\n".join(data))
+            data = []
+
+
+def _problem(response: httpx.Response) -> str:
+    """`{"error": {"code", "message"}}` → a sentence; anything else as it is."""
+    try:
+        error = response.json()["error"]
+        return f"HTTP {response.status_code} {error['code']}: {error['message']}"
+    except (ValueError, KeyError, TypeError):
+        return f"HTTP {response.status_code}: {response.text[:500]}"
