@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from typing import Annotated
+from typing import Annotated, NoReturn
 
 import typer
 
@@ -18,7 +18,7 @@ def dev(
     verbose: Annotated[bool, typer.Option("--verbose", help="Show everything the workers log.")] = False,
     host: Annotated[
         str, typer.Option(help="Address to listen on. Anything but 127.0.0.1 lets others in: nobody is asked who they are.")
-    ] = ("127.0.0.1"),
+    ] = "127.0.0.1",
 ) -> None:
     """The whole stack on this machine: page, function URLs, workers, DynamoDB. No key, no Docker, no AWS account."""
     from pydantic import ValidationError
@@ -39,8 +39,7 @@ def dev(
     except PortInUse as exc:
         _fail(str(exc), code=2)
     except StoreFailed as exc:
-        _fail(f"The store did not start: {exc}
-{STORE_ADVICE}")
+        _fail(f"The store did not start: {exc}\n{STORE_ADVICE}")
     except ValidationError as exc:
         _fail(f"A setting is wrong.\n{exc}", code=2)
     except OSError as exc:
@@ -60,6 +59,6 @@ def _known(names: list[str] | None) -> tuple[str, ...]:
     return tuple(name for name in AGENTS if name in wanted)
 
 
-def _fail(message: str, *, code: int = 1) -> None:
+def _fail(message: str, *, code: int = 1) -> NoReturn:
     typer.echo(message, err=True)
     raise typer.Exit(code)
