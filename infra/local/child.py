@@ -1,6 +1,6 @@
-"""`python -m infra.local.child`: a worker process before and while it is a function.
+"""`python -m infra.local.child MODULE …`: a worker process before and while it is a function.
 
-It imports the heavy libraries first and only then asks who it is: its environment comes as one JSON line on stdin. From there it is
+It imports the modules first and only then asks who it is: its environment comes as one JSON line on stdin. From there it is
 what Lambda runs: `functions.runtime` with the app that `_HANDLER` names.
 """
 
@@ -14,26 +14,10 @@ import sys
 
 from infra.local.leash import Leash
 
-PRELOAD = (
-    "ag_ui.core",
-    "aws_lambda_powertools",
-    "boto3",
-    "botocore.auth",
-    "botocore.endpoint",
-    "fastapi",
-    "langchain_core.language_models",
-    "langchain_core.tools",
-    "langgraph.graph",
-    "langgraph.prebuilt",
-    "mangum",
-    "pydantic_settings",
-)
-"""Third-party modules only: our own are imported when the worker knows its agent, so a spare never holds old code of ours."""
-
 
 def main() -> None:
     leash = Leash()
-    for module in PRELOAD:
+    for module in sys.argv[1:]:
         importlib.import_module(module)
     variables = json.loads(leash.line())
     os.environ.clear()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Coroutine, Mapping
+from collections.abc import Coroutine, Mapping, Sequence
 from typing import Any
 
 from infra.local.invocation import FunctionError, Invocation
@@ -13,6 +13,21 @@ from infra.local.process import Process
 from infra.local.runtime_api import RuntimeApi
 
 ARN = "arn:aws:lambda:us-east-1:000000000000:function:"
+PRELOAD = (
+    "ag_ui.core",
+    "aws_lambda_powertools",
+    "boto3",
+    "botocore.auth",
+    "botocore.endpoint",
+    "fastapi",
+    "langchain_core.language_models",
+    "langchain_core.tools",
+    "langgraph.graph",
+    "langgraph.prebuilt",
+    "mangum",
+    "pydantic_settings",
+)
+"""Third-party modules only: our own are imported when the worker knows its agent, so a spare never holds old code of ours."""
 
 
 class InitFailed(FunctionError):
@@ -36,9 +51,9 @@ class Environment:
 
     # -- life
 
-    async def start(self, env: Mapping[str, str]) -> None:
+    async def start(self, env: Mapping[str, str], preload: Sequence[str] = PRELOAD) -> None:
         """Spawns the process; it begins to import at once."""
-        self._process = await Process.start("infra.local.child", env=env, output=self._voice)
+        self._process = await Process.start("infra.local.child", *preload, env=env, output=self._voice)
         self._voice.label = f"spare {self.pid}"
 
     async def adopt(self, agent: str, variables: Mapping[str, str]) -> None:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
-from collections.abc import Callable, Coroutine, Iterable, Mapping
+from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from infra.local.environment import Environment, IdleDeath
+from infra.local.environment import PRELOAD, Environment, IdleDeath
 from infra.local.invocation import Invocation
 from infra.local.output import Console
 
@@ -28,7 +28,7 @@ class Limits:
 
 
 class Pool:
-    """`variables(agent)` is the environment of that agent's function, `bare` the one that spares are started with."""
+    """`variables(agent)` is the environment of that agent's function, `bare` and `preload` what spares are started with and import."""
 
     def __init__(
         self,
@@ -37,11 +37,13 @@ class Pool:
         bare: Mapping[str, str],
         console: Console,
         limits: Limits | None = None,
+        preload: Sequence[str] = PRELOAD,
     ) -> None:
         self._variables = variables
         self._bare = bare
         self._console = console
         self._limits = limits or Limits()
+        self._preload = preload
         self._spares: list[Environment] = []
         self._workers: set[Environment] = set()
         self._idle: list[Environment] = []  # the one used last is at the end
@@ -124,7 +126,7 @@ class Pool:
     async def _prepare(self, worker: Environment, agent: str) -> None:
         try:
             if not worker.pid:
-                await worker.start(self._bare)
+                await worker.start(self._bare, self._preload)
                 self._spawn(self._bury(worker))
             await worker.adopt(agent, self._variables(agent))
         except BaseException:
@@ -191,7 +193,7 @@ class Pool:
     # -- tasks
 
     async def _raise_spare(self, spare: Environment) -> None:
-        await spare.start(self._bare)
+        await spare.start(self._bare, self._preload)
         await self._bury(spare)
 
     async def _bury(self, worker: Environment) -> None:
