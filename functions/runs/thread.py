@@ -23,6 +23,7 @@ class Thread:
     interrupts: tuple[Interrupt, ...] = ()
     unfinished: bool = False
     run_id: str | None = None
+    exists: bool = False
 
     @property
     def messages(self) -> list[BaseMessage]:
@@ -56,4 +57,5 @@ def _thread(snapshot: StateSnapshot) -> Thread:
         interrupts=tuple(unique.values()),
         unfinished=bool(snapshot.next) and not unique,
         run_id=str(run_id) if run_id is not None else None,
+        exists=snapshot.created_at is not None,
     )

@@ -1,0 +1,58 @@
+"""Errors before a stream: a status and `{"error": {"code", "message"}}`, never a stack trace or an echo of the input."""
+
+from __future__ import annotations
+
+import logging
+
+from fastapi import FastAPI, Request
+from fastapi.exceptions import RequestValidationError
+from fastapi.responses import JSONResponse
+from starlette.exceptions import HTTPException
+
+from functions.runs.errors import RunRejected
+
+log = logging.getLogger(__name__)
+
+CODES = {401: "UNAUTHORIZED", 403: "FORBIDDEN", 404: "NOT_FOUND", 405: "METHOD_NOT_ALLOWED", 413: "BODY_TOO_LARGE", 422: "BAD_INPUT"}
+
+
+class Problem(Exception):
+    """An answer with an error status."""
+
+    def __init__(self, status: int, code: str, message: str) -> None:
+        super().__init__(message)
+        self.status, self.code, self.message = status, code, message
+
+
+def install(app: FastAPI) -> None:
+    """Every way a request can fail ends in the same body."""
+    app.add_exception_handler(Problem, _problem)
+    app.add_exception_handler(RunRejected, _problem)
+    app.add_exception_handler(HTTPException, _http)
+    app.add_exception_handler(RequestValidationError, _validation)
+    app.add_exception_handler(Exception, _unexpected)
+
+
+def answer(status: int, code: str, message: str) -> JSONResponse:
+    return JSONResponse({"error": {"code": code, "message": message}}, status_code=status)
+
+
+async def _problem(request: Request, error: Exception) -> JSONResponse:
+    assert isinstance(error, (Problem, RunRejected))
+    return answer(error.status, error.code, error.message)
+
+
+async def _http(request: Request, error: Exception) -> JSONResponse:
+    assert isinstance(error, HTTPException)
+    return answer(error.status_code, CODES.get(error.status_code, "HTTP_ERROR"), str(error.detail))
+
+
+async def _validation(request: Request, error: Exception) -> JSONResponse:
+    assert isinstance(error, RequestValidationError)
+    first = error.errors()[0]
+    return answer(422, "BAD_INPUT", f"{'.'.join(str(part) for part in first['loc'])}: {first['msg']}")
+
+
+async def _unexpected(request: Request, error: Exception) -> JSONResponse:
+    log.error("request failed: %s %s", request.method, request.url.path, exc_info=error)
+    return answer(500, "INTERNAL", "The request failed. Its log entry has the reason.")

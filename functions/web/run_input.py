@@ -1,0 +1,123 @@
+"""A request body → `RunAgentInput`. Material the protocol does not know is left out, as AG-UI asks; what is wrong is named, not echoed."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from ag_ui.core import RunAgentInput
+from pydantic import ValidationError
+from starlette.requests import Request
+
+from functions.web.problems import Problem
+
+MAX_ID_CHARS = 256
+MAX_MESSAGES = 10_000
+ROLES = frozenset({"developer", "system", "assistant", "user", "tool", "reasoning"})
+PARTS = frozenset({"text", "image", "audio", "video", "document"})
+SOURCES = frozenset({"data", "url", "file"})
+_CONTROL = re.compile(r"[\x00-\x1f\x7f\ud800-\udfff]")
+
+
+async def read_run_input(request: Request, max_bytes: int) -> RunAgentInput:
+    """
+    Raises:
+        Problem: 413 over `max_bytes`; 400 not JSON; 422 a field is missing or has the wrong form.
+    """
+    return parse_run_input(await read_json(request, max_bytes))
+
+
+async def read_json(request: Request, max_bytes: int) -> Any:
+    declared = request.headers.get("content-length", "")
+    if declared.isdigit() and int(declared) > max_bytes:
+        raise _too_large(max_bytes)
+    body = await request.body()
+    if len(body) > max_bytes:
+        raise _too_large(max_bytes)
+    try:
+        return json.loads(body, parse_constant=_no_constant)
+    except RecursionError:
+        raise Problem(400, "BAD_INPUT", "The body is nested too deeply.") from None
+    except ValueError as error:
+        raise Problem(400, "BAD_INPUT", f"The body is not JSON: {_where(error)}.") from error
+
+
+def parse_run_input(raw: Any) -> RunAgentInput:
+    if not isinstance(raw, Mapping):
+        raise Problem(422, "BAD_INPUT", "The body must be a JSON object, a RunAgentInput.")
+    _reject_surrogates(raw)
+    try:
+        parsed = RunAgentInput.model_validate(_known_material(raw))
+    except ValidationError as error:
+        raise Problem(422, "BAD_INPUT", _first_problem(error)) from error
+    for name, value in (("threadId", parsed.thread_id), ("runId", parsed.run_id)):
+        check_id(name, value)
+    if len(parsed.messages) > MAX_MESSAGES:
+        raise Problem(413, "BAD_INPUT", f"messages: at most {MAX_MESSAGES} are taken at once.")
+    return parsed
+
+
+def check_id(name: str, value: str) -> None:
+    """
+    Raises:
+        Problem: empty, longer than 256 characters, or with control characters.
+    """
+    if not value.strip() or len(value) > MAX_ID_CHARS or _CONTROL.search(value):
+        raise Problem(422, "BAD_INPUT", f"{name} must be 1 to {MAX_ID_CHARS} printable characters.")
+
+
+def _known_material(raw: Mapping[str, Any]) -> dict[str, Any]:
+    """Unknown roles, parts and null lists are left out; everything else goes on to validation."""
+    known = {k: v for k, v in raw.items() if v is not None or k in ("threadId", "runId", "messages")}
+    messages = known.get("messages")
+    if isinstance(messages, list):
+        known["messages"] = [_known_parts(m) for m in messages if not isinstance(m, dict) or m.get("role") in ROLES]
+    return known
+
+
+def _known_parts(message: Any) -> Any:
+    if not isinstance(message, dict):
+        return message
+    known = {k: v for k, v in message.items() if v is not None}
+    if isinstance(known.get("content"), list):
+        known["content"] = [part for part in known["content"] if _is_known_part(part)]
+    elif "content" not in known and message.get("role") in ("user", "tool"):
+        known["content"] = message.get("content")
+    return known
+
+
+def _is_known_part(part: Any) -> bool:
+    if not isinstance(part, dict) or part.get("type") not in PARTS:
+        return False
+    source = part.get("source")
+    return part["type"] == "text" or (isinstance(source, dict) and source.get("type") in SOURCES)
+
+
+def _reject_surrogates(raw: Mapping[str, Any]) -> None:
+    try:
+        json.dumps(raw, ensure_ascii=False).encode()
+    except UnicodeEncodeError as error:
+        raise Problem(422, "BAD_INPUT", "The body holds a lone surrogate (half of a character), which is not text.") from error
+    except RecursionError:
+        raise Problem(400, "BAD_INPUT", "The body is nested too deeply.") from None
+
+
+def _no_constant(name: str) -> Any:
+    raise ValueError(f"{name} is not a JSON value")
+
+
+def _where(error: ValueError) -> str:
+    if isinstance(error, json.JSONDecodeError):
+        return f"{error.msg} at line {error.lineno} column {error.colno}"
+    return "it is not UTF-8" if isinstance(error, UnicodeDecodeError) else str(error)
+
+
+def _first_problem(error: ValidationError) -> str:
+    first = error.errors(include_url=False, include_input=False, include_context=False)[0]
+    return f"{'.'.join(str(part) for part in first['loc'])}: {first['msg']}"
+
+
+def _too_large(max_bytes: int) -> Problem:
+    return Problem(413, "BODY_TOO_LARGE", f"The body is larger than {max_bytes} bytes.")

@@ -1,0 +1,95 @@
+"""`POST /` runs the agent, `POST /connect` shows a thread again: both answer with an AG-UI stream."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import AsyncIterator
+from typing import Any
+
+from ag_ui.core import BaseEvent, RunAgentInput
+from fastapi import APIRouter, Request
+from fastapi.responses import Response
+
+from functions.runs import AgentRun
+from functions.runs.connect import connect_events
+from functions.runs.errors import RunRejected
+from functions.web.current import Caller, Here
+from functions.web.openapi import body_of
+from functions.web.problems import Problem
+from functions.web.run_input import check_id, read_json, read_run_input
+from functions.web.served import Served
+from functions.web.sse import EventStream
+
+log = logging.getLogger(__name__)
+
+STREAM: dict[int | str, dict[str, Any]] = {
+    200: {
+        "description": "AG-UI events, one JSON object a frame; the last is RUN_FINISHED or RUN_ERROR.",
+        "content": {"text/event-stream": {}},
+    },
+    400: {"description": "The body is not JSON."},
+    413: {"description": "The body is too large."},
+    422: {"description": "A field is missing or wrong, or the input means nothing for this thread."},
+}
+
+
+RUN_BODY = body_of({"$ref": "#/components/schemas/RunAgentInput"})
+CONNECT_BODY = body_of({"type": "object", "required": ["threadId"], "properties": {"threadId": {"type": "string", "minLength": 1}}})
+
+router = APIRouter()
+
+
+@router.post("/", response_class=Response, responses=STREAM, openapi_extra=RUN_BODY, summary="Run the agent")
+async def run(request: Request, served: Here, who: Caller) -> Response:
+    """AG-UI: a RunAgentInput in, events out. `new HttpAgent({url})` needs nothing else."""
+    input = await read_run_input(request, served.settings.max_body_bytes)
+    agent_run = _agent_run(served, request, who, input)
+    await _prepare(agent_run)
+    return _stream(served, agent_run.events(), lambda: served.touch(who, input))
+
+
+@router.post("/connect", response_class=Response, responses=STREAM, openapi_extra=CONNECT_BODY, summary="Show a thread again")
+async def connect(request: Request, served: Here, who: Caller) -> Response:
+    """The thread's messages, state and open interrupts as a live run would have ended, without running anything."""
+    body = await read_json(request, served.settings.max_body_bytes)
+    thread_id = body.get("threadId") if isinstance(body, dict) else None
+    if not isinstance(thread_id, str):
+        raise Problem(422, "BAD_INPUT", "threadId: a string is required")
+    check_id("threadId", thread_id)
+    events = await connect_events(served.graph(who), thread_id, served.state_keys)
+    return _stream(served, _each(events), None)
+
+
+def _agent_run(served: Served, request: Request, who: str, input: RunAgentInput) -> AgentRun:
+    options = served.agent.options(input)
+    context = request.scope.get("aws.context")
+    return AgentRun(
+        input,
+        served.graph(who),
+        agent=served.agent.spec.name,
+        resolve_stream_input=served.agent.stream_input(),
+        configurable=options.configurable,
+        recursion_limit=options.recursion_limit or served.agent.spec.recursion_limit,
+        state_keys=served.state_keys,
+        remaining_ms=getattr(context, "get_remaining_time_in_millis", None),
+        debug=served.settings.debug,
+    )
+
+
+async def _prepare(run: AgentRun) -> None:
+    """Lets a rejected input be an HTTP error. Anything else that fails here fails again on the stream, where it belongs."""
+    try:
+        await run.prepare()
+    except RunRejected:
+        raise
+    except Exception:
+        log.exception("the thread could not be read before the stream")
+
+
+def _stream(served: Served, events: AsyncIterator[BaseEvent], after: Any) -> EventStream:
+    return EventStream(events, heartbeat=served.settings.heartbeat_seconds, after=after)
+
+
+async def _each(events: list[BaseEvent]) -> AsyncIterator[BaseEvent]:
+    for event in events:
+        yield event

@@ -1,0 +1,91 @@
+"""What one function serves: an agent, its threads and who may see them. Built once per environment, handed to every route."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from ag_ui.core import RunAgentInput
+from langgraph.checkpoint.base import BaseCheckpointSaver
+from langgraph.pregel import Pregel
+
+from functions.runs.agents import ServedAgent, UnknownAgent, compile_agent, find_spec
+from functions.settings import Settings
+from functions.store.checkpoints import DynamoDBSaver
+from functions.store.clients import dynamodb_client
+from functions.store.threads import Threads
+from graphs.catalog import AGENTS, AgentSpec, Deps
+from graphs.models import make_model
+from graphs.stream.parts import text_of
+
+if TYPE_CHECKING:
+    from langchain_core.language_models import BaseChatModel
+    from mypy_boto3_dynamodb import DynamoDBClient
+
+log = logging.getLogger(__name__)
+
+Graph = Pregel[Any, Any, Any, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Served:
+    """An agent with everything it needs. `state_keys` None: a graph of one's own, whose state is shown whole."""
+
+    agent: ServedAgent
+    settings: Settings
+    threads: Threads | None
+    state_keys: Sequence[str] | None
+
+    @property
+    def offline(self) -> bool:
+        return self.settings.model == "offline"
+
+    def graph(self, principal: str) -> Graph:
+        """The graph on the principal's own threads."""
+        saver = self.agent.graph.checkpointer
+        return self.agent.graph_for(saver.for_principal(principal) if isinstance(saver, DynamoDBSaver) else None)
+
+    async def touch(self, principal: str, input: RunAgentInput) -> None:
+        """Moves the conversation to the top of its owner's list. Its failure is logged: the run itself has ended well."""
+        if self.threads is None:
+            return
+        said = next((text_of(m.content) for m in input.messages if m.role == "user"), "") or self.agent.spec.title
+        try:
+            await asyncio.to_thread(self.threads.touch, principal, input.thread_id, agent=self.agent.spec.name, title=said)
+        except Exception:
+            log.exception("the conversation row of thread %s was not updated", input.thread_id)
+
+
+def serve_agent(name: str, settings: Settings, graph: Graph | None = None, checkpointer: BaseCheckpointSaver[Any] | None = None) -> Served:
+    """An agent of the catalog, or a compiled graph of one's own under any name.
+
+    Raises:
+        UnknownAgent: no graph was given and the catalog has no such name.
+    """
+    if graph is not None:
+        spec = AGENTS.get(name) or AgentSpec(name=name, title=name, description="", module="", state_keys=())
+        return Served(ServedAgent(spec, graph), settings, None, spec.state_keys if name in AGENTS else None)
+    spec = find_spec(name)
+    client = dynamodb_client() if checkpointer is None else None
+    saver = checkpointer or _saver(settings, client)
+    threads = Threads(f"{settings.table_prefix}threads", client=client) if client is not None else None
+    return Served(ServedAgent(spec, compile_agent(spec, Deps(_model(settings)), saver)), settings, threads, spec.state_keys)
+
+
+def _saver(settings: Settings, client: DynamoDBClient | None) -> DynamoDBSaver:
+    return DynamoDBSaver(
+        f"{settings.table_prefix}checkpoints",
+        client=client,
+        bucket=settings.bucket or None,
+        ttl_seconds=settings.ttl_days * 86_400 or None,
+    )
+
+
+def _model(settings: Settings) -> BaseChatModel:
+    return make_model(settings.chat_model, offline_delay_ms=settings.offline_delay_ms)
+
+
+__all__ = ["Served", "UnknownAgent", "serve_agent"]

@@ -1,0 +1,179 @@
+"""AG-UI events → server-sent events, and the response that sends them: LF framing, one JSON object a frame, comments against silence."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import logging
+import time
+from collections import deque
+from collections.abc import AsyncIterator, Awaitable, Callable
+from typing import Any
+
+from ag_ui.core import BaseEvent, CustomEvent, EventType
+from pydantic_core import PydanticSerializationError
+from starlette.responses import Response
+from starlette.types import Receive, Scope, Send
+
+from graphs.stream import jsonable
+
+log = logging.getLogger(__name__)
+
+MAX_FRAME_BYTES = 8 * 1024 * 1024
+"""@ag-ui/client aborts on a frame over 10 MB."""
+COMMENT = b": \n\n"
+SETTLE_SECONDS = 0.25
+"""After a burst a function URL may hold the last small chunk until the next one: a comment is the next one."""
+MAX_WAITING_FRAMES = 1_024
+
+_quote = json.JSONEncoder(ensure_ascii=False).encode
+_DELTAS = {
+    EventType.TEXT_MESSAGE_CONTENT: "message_id",
+    EventType.REASONING_MESSAGE_CONTENT: "message_id",
+    EventType.TOOL_CALL_ARGS: "tool_call_id",
+}
+_NAMES = {"message_id": "messageId", "tool_call_id": "toolCallId"}
+
+
+def encode(event: BaseEvent) -> bytes:
+    """One frame. Never NaN, never a lone surrogate; a snapshot too large for a client is replaced by `CUSTOM frame_omitted`."""
+    field = _DELTAS.get(event.type)
+    frame = _delta_frame(event, field) if field is not None and _is_plain(event) else _frame(event)
+    if len(frame) > MAX_FRAME_BYTES:
+        log.error("a %s of %d bytes is too large for a client and was left out", event.type.value, len(frame))
+        return _frame(CustomEvent(name="frame_omitted", value={"type": event.type.value, "bytes": len(frame)}))
+    return frame
+
+
+def _is_plain(event: Any) -> bool:
+    return event.timestamp is None and event.metadata is None and event.raw_event is None and not event.__pydantic_extra__
+
+
+def _delta_frame(event: Any, field: str) -> bytes:
+    """The hot path, byte for byte what pydantic would write."""
+    owner = event.subagent_run_id
+    tag = f'"subagentRunId":{_quote(owner)},' if owner is not None else ""
+    text = f'data: {{"type":"{event.type.value}",{tag}"{_NAMES[field]}":{_quote(getattr(event, field))},"delta":{_quote(event.delta)}}}\n\n'
+    try:
+        return text.encode()
+    except UnicodeEncodeError:
+        return _frame(event)
+
+
+def _frame(event: BaseEvent) -> bytes:
+    try:
+        return f"data: {event.model_dump_json(by_alias=True)}\n\n".encode()
+    except (PydanticSerializationError, UnicodeEncodeError):
+        safe = jsonable(event.model_dump(by_alias=True))
+        return f"data: {json.dumps(safe, ensure_ascii=False, allow_nan=False, separators=(',', ':'))}\n\n".encode()
+
+
+class Frames:
+    """The frames between the run and the connection. The run waits when the client is slow, and goes on when the client is gone."""
+
+    def __init__(self) -> None:
+        self._waiting: deque[bytes] = deque()
+        self._changed = asyncio.Event()
+        self._room = asyncio.Event()
+        self._room.set()
+        self._gone = False
+        self.done = False
+        self.last = time.monotonic()
+        self.settled = True
+
+    async def put(self, frame: bytes) -> None:
+        if self._gone:
+            return
+        self._append(frame)
+        self.settled = False
+        if len(self._waiting) >= MAX_WAITING_FRAMES:
+            self._room.clear()
+            await self._room.wait()
+
+    def comment(self) -> None:
+        if not self._gone and not self._waiting:
+            self._append(COMMENT)
+            self.settled = True
+
+    def finish(self) -> None:
+        self.done = True
+        self._changed.set()
+
+    def client_gone(self) -> None:
+        self._gone = True
+        self._waiting.clear()
+        self._room.set()
+
+    async def take(self) -> bytes:
+        """Everything that waits, as one chunk; empty when the run has ended."""
+        while not self._waiting and not self.done:
+            self._changed.clear()
+            await self._changed.wait()
+        chunk = b"".join(self._waiting)
+        self._waiting.clear()
+        self._room.set()
+        return chunk
+
+    def _append(self, frame: bytes) -> None:
+        self._waiting.append(frame)
+        self._changed.set()
+        self.last = time.monotonic()
+
+
+class EventStream(Response):
+    """A 200 that always ends in the run's terminal event.
+
+    The run is read in a task of its own. A client that goes away does not stop it: what it did is in the checkpoint.
+
+    Args:
+        events: the run.
+        heartbeat: seconds of silence after which a comment is sent.
+        after: awaited when the last byte is out.
+    """
+
+    media_type = "text/event-stream"
+
+    def __init__(self, events: AsyncIterator[BaseEvent], *, heartbeat: float, after: Callable[[], Awaitable[None]] | None = None) -> None:
+        super().__init__(headers={"Content-Type": self.media_type, "Cache-Control": "no-cache", "X-Accel-Buffering": "no"})
+        del self.headers["content-length"]
+        self._events = events
+        self._heartbeat = heartbeat
+        self._after = after
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        frames = Frames()
+        run = asyncio.create_task(self._read(frames))
+        beat = asyncio.create_task(self._beat(frames))
+        try:
+            await self._write(frames, send)
+            await run
+        finally:
+            beat.cancel()
+            run.cancel()
+            await asyncio.gather(beat, run, return_exceptions=True)
+        if self._after is not None:
+            await self._after()
+
+    async def _read(self, frames: Frames) -> None:
+        try:
+            async for event in self._events:
+                await frames.put(encode(event))
+        finally:
+            frames.finish()
+
+    async def _write(self, frames: Frames, send: Send) -> None:
+        try:
+            await send({"type": "http.response.start", "status": self.status_code, "headers": self.raw_headers})
+            while chunk := await frames.take():
+                await send({"type": "http.response.body", "body": chunk, "more_body": True})
+            await send({"type": "http.response.body", "body": b"", "more_body": False})
+        except OSError as error:
+            log.info("the client went away in the middle of the stream; the run goes on: %s", error)
+            frames.client_gone()
+
+    async def _beat(self, frames: Frames) -> None:
+        while True:
+            await asyncio.sleep(SETTLE_SECONDS)
+            silent = time.monotonic() - frames.last
+            if silent >= self._heartbeat or (silent >= SETTLE_SECONDS and not frames.settled):
+                frames.comment()
