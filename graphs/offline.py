@@ -167,8 +167,13 @@ _KNOWLEDGE = (
 )
 
 
+def _answer(result: ToolMessage) -> str:
+    """What the user answered, without the words an ask tool puts before it."""
+    return re.sub(r"^用户(选择|回答)：", "", result.text)
+
+
 def _search(talk: _Conversation) -> list[Call]:
-    answers = " ".join(re.sub(r"^用户(选择|回答)：", "", result.text) for result in talk.results)
+    answers = " ".join(_answer(result) for result in talk.results)
     return [("kb_search", {"query": answers or talk.text})]
 
 
@@ -202,7 +207,7 @@ _FRAGMENT = re.compile(r"(\[(?:\\.|[^\]\\])+\]\(/kb\?[^)\s]+\))\n(.+?)(?=\n\n|\Z
 
 def _told(talk: _Conversation, result: ToolMessage) -> str:
     if result.name != "kb_search":
-        return talk.pick(f"收到，{result.text}", f"Got it: {result.text}")
+        return talk.pick(f"收到，{result.text}", f"Got it: {_answer(result)}")
     found = _FRAGMENT.search(result.text)
     if found is None:
         return talk.pick("知识库里没有找到相关内容，可以换个说法再问。", "The knowledge base has nothing on this. Try other words.")

@@ -62,7 +62,7 @@ class ScriptedChatModel(BaseChatModel):
     """A chat model without a provider. `delay_ms` is the pause before each token, in milliseconds."""
 
     model_name: str = "scripted"
-    delay_ms: float = Field(0, ge=0)
+    delay_ms: float = Field(default=0, ge=0)
 
     @abstractmethod
     def turn(self, messages: list[BaseMessage], tools: Sequence[str]) -> Turn:

@@ -1,0 +1,120 @@
+"""Tool nodes: routing, replacing, and the node whose tools arrive later."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+
+import pytest
+from langchain_core.messages import AIMessage, BaseMessage, HumanMessage
+from langchain_core.tools import BaseTool, tool
+from langgraph.graph import END, START, MessagesState, StateGraph
+from langgraph.types import Send
+
+from graphs.tools import LazyToolNode, replace_tools, route_tools
+from tests.support.conversation import Conversation
+
+
+@tool
+async def shout(text: str) -> str:
+    """Upper case."""
+    return text.upper()
+
+
+@tool
+async def whisper(text: str) -> str:
+    """Lower case."""
+    return text.lower()
+
+
+def calling(*texts: str, name: str = "shout") -> AIMessage:
+    return AIMessage(
+        "", tool_calls=[{"name": name, "args": {"text": text}, "id": f"c{i}", "type": "tool_call"} for i, text in enumerate(texts)]
+    )
+
+
+@pytest.mark.parametrize("messages", [[], [HumanMessage("hi")], [AIMessage("hi")], [calling("a"), HumanMessage("hi")]])
+def test_without_tool_calls_at_the_end_the_loop_is_over(messages: list[BaseMessage]) -> None:
+    """Only the last message counts, and only if it is the model's."""
+    assert route_tools("tools")({"messages": messages}) == END
+
+
+def test_each_call_is_a_task_of_its_own() -> None:
+    """One Send for each call, in order."""
+    sends = route_tools("tools")({"messages": [calling("a", "b")]})
+    assert [isinstance(send, Send) and send.arg[0]["args"]["text"] for send in sends] == ["a", "b"]
+
+
+def test_given_tools_replace_and_add() -> None:
+    """By name; the order of the agent's own stays."""
+
+    @tool("shout")
+    async def other(text: str) -> str:
+        """Another."""
+        return text
+
+    assert replace_tools([shout, whisper], None) == [shout, whisper]
+    assert replace_tools([shout, whisper], [other]) == [other, whisper]
+    assert replace_tools([shout], [whisper]) == [shout, whisper]
+
+
+class Loader:
+    """Fails as often as told, then gives the tools; counts."""
+
+    def __init__(self, failures: int = 0) -> None:
+        self.failures, self.loads = failures, 0
+
+    async def __call__(self) -> Sequence[BaseTool]:
+        self.loads += 1
+        await asyncio.sleep(0)
+        if self.loads <= self.failures:
+            raise ConnectionError("mcp.internal refused")
+        return [shout]
+
+
+def lazy(loader: Loader, message: AIMessage) -> Conversation:
+    graph = StateGraph(MessagesState)
+    graph.add_node("agent", lambda state: {"messages": [message.model_copy()]})
+    graph.add_node("tools", LazyToolNode(loader))
+    graph.add_edge(START, "agent")
+    graph.add_conditional_edges("agent", route_tools("tools"), ["tools", END])
+    return Conversation(graph)
+
+
+async def test_a_lazy_node_loads_once_and_announces_each_call_once() -> None:
+    """Two calls at once, then another turn: one load; it is itself the node, so each call starts once."""
+    loader = Loader()
+    talk = lazy(loader, calling("a", "b"))
+    await talk.say("hi")
+    assert [message.text for message in await talk.messages()][2:] == ["A", "B"]
+    await talk.say("again")
+    assert loader.loads == 1
+    assert [data["tool_call_id"] for method, data in talk.events if method == "tools" and data["event"] == "tool-started"] == [
+        "c0",
+        "c1",
+    ] * 2
+
+
+async def test_a_failed_load_is_told_and_forgotten() -> None:
+    """The call gets an error without the server's name; the next one loads."""
+    talk = lazy(Loader(failures=1), calling("a"))
+    await talk.say("hi")
+    assert (await talk.messages())[-1].text == "Error: the tool failed (ConnectionError)."
+    await talk.say("again")
+    assert (await talk.messages())[-1].text == "A"
+
+
+async def test_an_unknown_tool_of_a_lazy_node_is_a_result() -> None:
+    """As with any ToolNode."""
+    talk = lazy(Loader(), calling("a", name="nope"))
+    await talk.say("hi")
+    assert "nope is not a valid tool" in (await talk.messages())[-1].text
+
+
+async def test_its_tools_can_be_bound_to_a_model() -> None:
+    """`tools()` is what the agent node binds; it shares the load."""
+    loader = Loader()
+    node = LazyToolNode(loader)
+    assert await node.tools() == [shout]
+    assert await node.tools() == [shout]
+    assert loader.loads == 1
