@@ -7,7 +7,7 @@ from typing import Any
 CONTEXT_HEADERS = {"lambda-runtime-aws-request-id": "req-1", "lambda-runtime-deadline-ms": "9999999999999"}
 
 
-def url_event(path: str = "/", method: str = "GET", body: str | None = None, **changes: Any) -> dict[str, Any]:
+def url_event(path: str = "/", method: str = "GET", body: Any = None, **changes: Any) -> dict[str, Any]:
     """A function URL's event (payload 2.0)."""
     event: dict[str, Any] = {
         "version": "2.0",
@@ -21,7 +21,7 @@ def url_event(path: str = "/", method: str = "GET", body: str | None = None, **c
     return {**event, **({} if body is None else {"body": body}), **changes}
 
 
-def rest_event(path: str = "/", method: str = "GET", **changes: Any) -> dict[str, Any]:
+def rest_event(path: Any = "/", method: str = "GET", **changes: Any) -> dict[str, Any]:
     """An API Gateway REST event (payload 1.0)."""
     return {
         "resource": "/{proxy+}",
