@@ -50,7 +50,7 @@ def build(deps: Deps) -> StateGraph[Any, Any, Any, Any]:
 
 async def clarify(state: DevState) -> dict[str, Any]:
     """Asks which part of the demo is wanted, unless the state says so. An answer outside the options means the weather."""
-    if state.get("devIntent") in _NEXT:
+    if str(state.get("devIntent")) in _NEXT:  # str: a client's state may hold anything
         return {}
     answer = request_select(WHICH_INTENT)
     if not isinstance(answer, Cancelled) and answer.value in get_args(Intent):

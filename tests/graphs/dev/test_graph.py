@@ -112,6 +112,13 @@ async def test_a_set_intent_is_not_asked_for() -> None:
     assert asked.value["type"] == "input"
 
 
+@pytest.mark.parametrize("intent", ["nonsense", None, [], {"a": 1}, 5])
+async def test_an_unusable_intent_is_asked_for(intent: Any) -> None:
+    """A client's state may hold anything."""
+    [asked] = await demo().say("start demo", devIntent=intent)
+    assert asked.value["type"] == "select"
+
+
 async def test_the_order_tool_reports_its_progress() -> None:
     """Offline model, order path: one custom event, then an answer from the tool's result."""
     talk = demo(make_model("offline"))
