@@ -1,0 +1,138 @@
+"""The ways to stream one model answer, from the raw engine to what a client reads. All on the same graph, with the same tokens."""
+
+from __future__ import annotations
+
+import asyncio
+import warnings
+from collections.abc import AsyncIterator, Callable
+from typing import Any
+
+from ag_ui.core import RunAgentInput, TextMessageContentEvent
+from ag_ui.encoder import EventEncoder
+from ag_ui_langgraph import LangGraphAgent
+from langchain_core.language_models import BaseChatModel
+from langchain_core.messages import AIMessageChunk, HumanMessage
+from langchain_core.outputs import ChatGenerationChunk
+from langgraph.checkpoint.memory import InMemorySaver
+from langgraph.graph import START, MessagesState, StateGraph
+from langgraph.stream import StreamChannel, StreamTransformer
+from langgraph.stream._types import ProtocolEvent
+
+from functions.runs import stream_graph_agui_events
+from functions.web.sse import encode
+
+Subject = Callable[[Any, int], AsyncIterator[bytes]]
+"""(compiled graph, number of the run) → what it would write to the wire, one item a step."""
+
+
+class TokenModel(BaseChatModel):
+    """Says `tokens` short words as fast as it can."""
+
+    tokens: int = 1_000
+
+    @property
+    def _llm_type(self) -> str:
+        return "bench"
+
+    def _generate(self, *args: Any, **kwargs: Any) -> Any:
+        raise NotImplementedError("the benchmark streams")
+
+    async def _astream(self, *args: Any, **kwargs: Any) -> AsyncIterator[ChatGenerationChunk]:
+        for number in range(self.tokens):
+            await asyncio.sleep(0)  # a provider's stream waits for its socket: the reader gets its turn
+            yield ChatGenerationChunk(message=AIMessageChunk(content=[{"type": "text", "text": f" word{number % 10}", "index": 0}]))
+
+
+def answering_graph(tokens: int) -> Any:
+    """START → one model call → END, with a checkpointer, as a chat has it."""
+    model = TokenModel(tokens=tokens)
+
+    async def answer(state: MessagesState) -> dict[str, Any]:
+        return {"messages": [await model.ainvoke(state["messages"])]}
+
+    graph = StateGraph(MessagesState)
+    graph.add_node("answer", answer)
+    graph.add_edge(START, "answer")
+    return graph.compile(checkpointer=InMemorySaver())
+
+
+def _start(number: int) -> tuple[dict[str, Any], Any]:
+    return {"messages": [HumanMessage("hi", id="u1")]}, {"configurable": {"thread_id": f"t{number}"}}
+
+
+def _input(number: int) -> RunAgentInput:
+    ids = {"threadId": f"t{number}", "runId": f"r{number}"}
+    user = {"id": "u1", "role": "user", "content": "hi"}
+    return RunAgentInput.model_validate({**ids, "state": {}, "messages": [user], "tools": [], "context": [], "forwardedProps": {}})
+
+
+FIRST_TOKEN = b"word0"
+"""In the first chunk that carries the answer's first token (the drain says `.` for it)."""
+
+
+async def raw_astream(graph: Any, number: int) -> AsyncIterator[bytes]:
+    """`astream(stream_mode="messages")`: the engine without v3, nothing encoded."""
+    graph_input, config = _start(number)
+    async for chunk, _ in graph.astream(graph_input, config, stream_mode="messages"):
+        yield chunk.text.encode()
+
+
+async def v3_drain(graph: Any, number: int) -> AsyncIterator[bytes]:
+    """v3 protocol events read and thrown away: the floor of anything built on v3."""
+    graph_input, config = _start(number)
+    async for event in await graph.astream_events(graph_input, config, version="v3"):
+        if event["method"] == "messages":
+            yield b"." if event["params"]["data"][0]["event"] == "content-block-delta" else b""
+
+
+class BareTransformer(StreamTransformer):
+    """Text deltas as typed events, no state, no guard: the least a projection can do."""
+
+    required_stream_modes = ("messages", "tools", "custom", "values", "tasks")
+
+    def init(self) -> dict[str, Any]:
+        self._channel: StreamChannel[Any] = StreamChannel()
+        return {"bare": self._channel}
+
+    def process(self, event: ProtocolEvent) -> bool:
+        if event["method"] == "messages":
+            payload, metadata = event["params"]["data"]
+            if isinstance(payload, dict) and payload.get("event") == "content-block-delta" and "text" in payload["delta"]:
+                self._channel.push(TextMessageContentEvent(message_id=f"lc_run--{metadata['run_id']}", delta=payload["delta"]["text"]))
+        return True
+
+
+async def bare_transformer(graph: Any, number: int) -> AsyncIterator[bytes]:
+    """A bare typed transformer with AG-UI's own `EventEncoder`."""
+    graph_input, config = _start(number)
+    encoder = EventEncoder()
+    run = await graph.astream_events(graph_input, config, version="v3", transformers=[BareTransformer])
+    async for event in run.extensions["bare"]:
+        yield encoder.encode(event).encode()
+
+
+async def ours(graph: Any, number: int) -> AsyncIterator[bytes]:
+    """The whole run as served: orchestrator, projection, guard, SSE encoding."""
+    async for event in stream_graph_agui_events(_input(number), graph, agent="bench"):
+        yield encode(event)
+
+
+def _peer(*, raw_events: bool) -> Subject:
+    async def peer(graph: Any, number: int) -> AsyncIterator[bytes]:
+        encoder = EventEncoder()
+        async for event in LangGraphAgent(name="bench", graph=graph, emit_raw_events=raw_events).run(_input(number)):
+            yield encoder.encode(event).encode()
+
+    return peer
+
+
+SUBJECTS: dict[str, Subject] = {
+    "raw astream": raw_astream,
+    "v3 drain": v3_drain,
+    "bare transformer": bare_transformer,
+    "this project": ours,
+    "ag-ui-langgraph": _peer(raw_events=True),
+    "ag-ui-langgraph lean": _peer(raw_events=False),
+}
+
+warnings.filterwarnings("ignore", message="The v3 streaming protocol")
