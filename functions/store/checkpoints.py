@@ -165,7 +165,7 @@ class DynamoDBSaver(BaseCheckpointSaver[Any]):
         return address.config(checkpoint["id"])
 
     def put_writes(self, config: RunnableConfig, writes: Sequence[tuple[str, Any]], task_id: str, task_path: str = "") -> None:
-        """One call for up to 100 writes. A position that is taken keeps its value; error, interrupt, resume and schedule overwrite."""
+        """One call for up to 50 writes. A position that is taken keeps its value; error, interrupt, resume and schedule overwrite."""
         self._writer.pending(self._address(config), writes, task_id, task_path)
 
     def delete_thread(self, thread_id: str) -> None:

@@ -50,7 +50,7 @@ class Packed:
 def pack(serde: SerializerProtocol, value: Any) -> Packed:
     kind, data = serde.dumps_typed(value)
     if len(data) >= WORTH_COMPRESSING:
-        smaller = zlib.compress(data, 3)
+        smaller = zlib.compress(data)
         if len(smaller) < 0.9 * len(data):
             return Packed(kind, smaller, True)
     return Packed(kind, data, False)

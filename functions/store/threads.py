@@ -56,10 +56,10 @@ class Threads:
             _owner(principal),
             _row_key(thread_id),
             UpdateExpression=(
-                "SET id = :id, agent = if_not_exists(agent, :agent), title = if_not_exists(title, :title), "
+                "SET id = :id, #agent = if_not_exists(#agent, :agent), title = if_not_exists(title, :title), "
                 "created_at = if_not_exists(created_at, :now), updated_at = :now, #rank = :rank"
             ),
-            ExpressionAttributeNames={"#rank": BY_RANK.sort_key},
+            ExpressionAttributeNames={"#rank": BY_RANK.sort_key, "#agent": "agent"},
             ExpressionAttributeValues={
                 ":id": {"S": thread_id},
                 ":agent": {"S": agent},

@@ -1,4 +1,4 @@
-"""The pending writes of a task: one item for its first hundred slots, one more for every further hundred.
+"""The pending writes of a task: one item for its first fifty slots, one more for every further fifty.
 
 A write's slot is its position in the list (`w0`, `w1` …), or its own for an error, a schedule, an interrupt and a resume (`s1` … `s4`, by
 `WRITES_IDX_MAP`). In one UpdateItem a regular slot keeps what it holds and a special one is overwritten. Items are filled from the last
@@ -15,8 +15,10 @@ from langgraph.checkpoint.base import WRITES_IDX_MAP, writes_sort_key
 
 from functions.store.table import Item
 
-# An update expression holds 4 KB and 300 operators: about 150 slots.
-SLOTS_PER_ITEM = 100
+# An update expression holds 4 KB and 300 operators, about 150 slots; moto's parser takes a second for 100 of them, 0.1 s for 50.
+SLOTS_PER_ITEM = 50
+# Well under the 400 KB of an item: the same task may add further writes to it.
+INLINE_BYTES = 128_000
 _SLOT_LETTERS = {"w": 1, "s": -1}
 
 

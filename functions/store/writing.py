@@ -13,7 +13,7 @@ from langgraph.checkpoint.serde.base import SerializerProtocol
 
 from functions.store import keys, writes
 from functions.store.errors import error_code
-from functions.store.payloads import INLINE_BYTES, Packed, Payloads, pack
+from functions.store.payloads import Packed, Payloads, pack
 from functions.store.table import Item, Table
 
 
@@ -52,7 +52,7 @@ class Writer:
         packed = {name: pack(self.serde, value) for name, (_, value) in slots.items()}
         labels = {name: (channel, task_path) for name, (channel, _) in slots.items()}
         try:
-            self._fill(address, number, packed, labels, task_id, INLINE_BYTES)
+            self._fill(address, number, packed, labels, task_id, writes.INLINE_BYTES)
         except ClientError as error:
             if not _item_too_large(error):
                 raise

@@ -1,0 +1,64 @@
+from __future__ import annotations
+
+import time
+
+import pytest
+
+from functions.store.threads import BadCursor, Threads
+from tests.support.dynamodb import Dynamo
+
+
+@pytest.fixture(params=["dynamo", "dynalite"])
+def threads(request: pytest.FixtureRequest) -> Threads:
+    server: Dynamo = request.getfixturevalue(request.param)
+    return Threads(server.tables["threads"], client=server.client)
+
+
+def _touch(threads: Threads, thread_id: str) -> None:
+    threads.touch("me", thread_id, agent="dev", title=f"about {thread_id}")
+    time.sleep(0.002)
+
+
+def test_the_first_touch_names_the_conversation(threads: Threads) -> None:
+    """Agent and title stay those of the first touch; the time moves."""
+    first = threads.touch("me", "a#b", agent="dev", title="x" * 900)
+    time.sleep(0.002)
+    second = threads.touch("me", "a#b", agent="other", title="new")
+    assert (second.agent, second.title, second.created_at) == ("dev", "x" * 200, first.created_at)
+    assert second.updated_at > first.updated_at
+    assert threads.get("me", "a#b") == second
+
+
+def test_list_pages_latest_first(threads: Threads) -> None:
+    """Pages hold every row once, the latest touched first."""
+    for thread_id in ("one", "two", "three", "four", "one"):
+        _touch(threads, thread_id)
+    first = threads.list("me", limit=3)
+    second = threads.list("me", limit=3, cursor=first.cursor)
+    assert [row.thread_id for row in (*first.rows, *second.rows)] == ["one", "four", "three", "two"]
+    assert second.cursor is None
+
+
+def test_rows_belong_to_their_principal(threads: Threads) -> None:
+    """Nobody sees, gets or continues another's rows, also with their cursor."""
+    for thread_id in ("one", "two"):
+        _touch(threads, thread_id)
+    cursor = threads.list("me", limit=1).cursor
+    assert threads.list("you").rows == threads.list("you", cursor=cursor).rows == ()
+    assert threads.get("you", "one") is None
+
+
+def test_delete(threads: Threads) -> None:
+    """A deleted row is gone, and deleting it again is no error."""
+    _touch(threads, "one")
+    for _ in range(2):
+        threads.delete("me", "one")
+    assert threads.get("me", "one") is None
+    assert threads.list("me").rows == ()
+
+
+@pytest.mark.parametrize("cursor", ["x", "e30=", "WzEsMl0=", "WyJ0ISIsICIiXQ==", "é", "////"])
+def test_a_foreign_cursor_is_refused(threads: Threads, cursor: str) -> None:
+    """What `list` did not make raises BadCursor, before any call."""
+    with pytest.raises(BadCursor, match="cursor"):
+        threads.list("me", cursor=cursor)

