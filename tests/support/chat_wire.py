@@ -16,7 +16,8 @@ from typing import Any
 class Wire:
     """`answer` is a JSON body, or a list of `delta` objects sent as SSE with `pause` seconds before each.
 
-    `asked` holds the request bodies (for a GET: the path), `hung_up` is set when the caller closed the connection in the middle.
+    `asked` holds the request bodies (for a GET: the path), `begun` is set when the first frame was sent, `hung_up` when the caller closed
+    the connection in the middle.
     """
 
     status: int = 200
@@ -25,6 +26,7 @@ class Wire:
     url: str = ""
     asked: list[Any] = field(default_factory=list)
     headers: list[dict[str, str]] = field(default_factory=list)
+    begun: threading.Event = field(default_factory=threading.Event)
     hung_up: threading.Event = field(default_factory=threading.Event)
 
     def streams(self, deltas: Sequence[dict[str, Any]]) -> None:
@@ -74,6 +76,7 @@ def _reply(handler: BaseHTTPRequestHandler, wire: Wire) -> None:
         for frame in _frames(wire) if streamed else [_text(wire.answer)]:
             handler.wfile.write(frame.encode())
             handler.wfile.flush()
+            wire.begun.set()
     except (BrokenPipeError, ConnectionResetError):
         wire.hung_up.set()
 
