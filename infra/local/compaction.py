@@ -5,6 +5,7 @@ Tables and buckets keep the calls that made them, in order; items become batches
 
 from __future__ import annotations
 
+import base64
 import json
 import re
 from collections.abc import Iterable, Iterator
@@ -46,6 +47,8 @@ def _backends(service: Any) -> Iterator[tuple[str, Any]]:
 
 
 def _items() -> Iterator[Record]:
+    from moto.dynamodb.models.utilities import dynamo_to_dict
+
     for region, backend in _backends("dynamodb"):
         headers = {
             "authorization": authorization(region=region, service="dynamodb"),
@@ -53,10 +56,18 @@ def _items() -> Iterator[Record]:
             "x-amz-target": "DynamoDB_20120810.BatchWriteItem",
         }
         for name, table in backend.tables.items():
-            items = (item.to_json()["Attributes"] for item in table.all_items())
+            items = (dynamo_to_dict(item.attrs) for item in table.all_items())
             while batch := list(islice(items, BATCH)):
                 puts = [{"PutRequest": {"Item": item}} for item in batch]
-                yield Record("POST", "/", headers, json.dumps({"RequestItems": {name: puts}}, ensure_ascii=False).encode())
+                body = json.dumps({"RequestItems": {name: puts}}, ensure_ascii=False, default=_base64)
+                yield Record("POST", "/", headers, body.encode())
+
+
+def _base64(value: object) -> str:
+    """Binary attributes as the wire has them. Raises `TypeError` for what is not bytes."""
+    if not isinstance(value, bytes):
+        raise TypeError(f"{type(value).__name__} in an item")
+    return base64.b64encode(value).decode()
 
 
 def _objects(app: JournaledApp) -> Iterator[Record]:

@@ -43,7 +43,7 @@ class Journal:
     """The open file. One writer: the caller holds the folder's lock and calls from one thread at a time."""
 
     def __init__(self, path: Path) -> None:
-        self._path = path
+        self.path = path
         path.parent.mkdir(parents=True, exist_ok=True)
         self._file = path.open("ab", buffering=0)
 
@@ -61,7 +61,7 @@ class Journal:
     def records(self) -> Iterator[Record]:
         """All records from the first. Cuts a torn last line off the file. Raises `DamagedJournal` naming the line."""
         good = 0
-        with self._path.open("rb") as lines:
+        with self.path.open("rb") as lines:
             for number, line in enumerate(lines, 1):
                 if not line.endswith(b"\n"):
                     self._file.truncate(good)
@@ -71,15 +71,15 @@ class Journal:
 
     def rewrite(self, records: Iterable[Record]) -> None:
         """Replaces the whole file in one step: a crash leaves the old one or the new one."""
-        fresh = self._path.with_suffix(".new")
+        fresh = self.path.with_suffix(".new")
         with fresh.open("wb") as file:
             file.writelines(record.line() for record in records)
             file.flush()
             os.fsync(file.fileno())
         # closed first: Windows does not replace an open file
         self._file.close()
-        os.replace(fresh, self._path)
-        self._file = self._path.open("ab", buffering=0)
+        os.replace(fresh, self.path)
+        self._file = self.path.open("ab", buffering=0)
 
     def close(self) -> None:
         self._file.close()
@@ -88,4 +88,4 @@ class Journal:
         try:
             return Record.parse(line)
         except (ValueError, KeyError, TypeError) as exc:
-            raise DamagedJournal(f"{self._path}, line {number}: {exc}") from exc
+            raise DamagedJournal(f"{self.path}, line {number}: {exc}") from exc

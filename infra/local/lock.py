@@ -23,6 +23,7 @@ def lock_folder(folder: Path, *, patience: float = 2.0) -> IO[str]:
     deadline = time.monotonic() + patience
     while not _try_lock(file):
         if time.monotonic() > deadline:
+            file.close()
             raise FolderInUse(f"{folder} is in use by process {_holder(file)}")
         time.sleep(0.05)
     (folder / "pid").write_text(str(os.getpid()), encoding="utf-8")

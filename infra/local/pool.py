@@ -12,6 +12,9 @@ from infra.local.environment import PRELOAD, Environment, IdleDeath
 from infra.local.invocation import Invocation
 from infra.local.output import Console
 
+MOMENT = 0.2
+"""Seconds that an event waits for a worker that has answered but still has something to put away."""
+
 
 class PoolClosed(Exception):
     """The local stack is ending."""
@@ -46,6 +49,7 @@ class Pool:
         self._preload = preload
         self._spares: list[Environment] = []
         self._workers: set[Environment] = set()
+        self._busy: dict[Environment, tuple[Invocation, asyncio.Task[None]]] = {}
         self._idle: list[Environment] = []  # the one used last is at the end
         self._waiters: deque[tuple[str, asyncio.Future[Environment]]] = deque()
         self._tasks: set[asyncio.Task[None]] = set()
@@ -67,18 +71,27 @@ class Pool:
             return await self._attempt(agent, event)
 
     async def _attempt(self, agent: str, event: Mapping[str, Any]) -> tuple[Environment, Invocation]:
+        await self._moment(agent)
         worker = await self._acquire(agent)
         try:
             invocation = await worker.invoke(event, timeout_ms=self._limits.timeout_ms)
         except BaseException:
             self._drop(worker)
             raise
-        self._spawn(self._finish(worker, invocation))
+        self._busy[worker] = invocation, self._spawn(self._finish(worker, invocation))
         return worker, invocation
 
     async def _finish(self, worker: Environment, invocation: Invocation) -> None:
         await worker.settle(invocation)
+        del self._busy[worker]
         self._release(worker)
+
+    async def _moment(self, agent: str) -> None:
+        """A worker that has written its last byte is about to ask for more: waiting a moment for it is cheaper than a new process."""
+        if any(worker.agent == agent for worker in self._idle):
+            return
+        if ending := [task for worker, (invocation, task) in self._busy.items() if worker.agent == agent and invocation.finished.is_set()]:
+            await asyncio.wait(ending, timeout=MOMENT, return_when=asyncio.FIRST_COMPLETED)
 
     # -- for the command
 
@@ -204,10 +217,11 @@ class Pool:
         if worker in self._idle:
             self._drop(worker)
 
-    def _spawn(self, work: Coroutine[Any, Any, None]) -> None:
+    def _spawn(self, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
         task = asyncio.create_task(work)
         self._tasks.add(task)
         task.add_done_callback(self._done)
+        return task
 
     def _done(self, task: asyncio.Task[None]) -> None:
         self._tasks.discard(task)

@@ -34,7 +34,7 @@ def main() -> None:
     folder = Path(sys.argv[1]) if sys.argv[1] else None
     try:
         with lock_folder(folder) if folder else nullcontext():
-            app, records = restore(emulator(), folder / "journal.jsonl") if folder else (JournaledApp(emulator(), None), 0)
+            app, records = restore(emulator(), Journal(folder / "journal.jsonl")) if folder else (JournaledApp(emulator(), None), 0)
             server = listen(app)
             serving = threading.Thread(target=server.serve_forever)
             serving.start()
@@ -58,9 +58,8 @@ def emulator() -> WSGIApplication:
     return app
 
 
-def restore(emulator: WSGIApplication, path: Path) -> tuple[JournaledApp, int]:
+def restore(emulator: WSGIApplication, journal: Journal) -> tuple[JournaledApp, int]:
     """Plays the journal, compacts it, and goes on writing to it → the app and how many records were played."""
-    journal = Journal(path)
     app = JournaledApp(emulator, journal)
     definitions: list[Record] = []
     played = 0
@@ -68,7 +67,7 @@ def restore(emulator: WSGIApplication, path: Path) -> tuple[JournaledApp, int]:
         played += 1
         status = app.play(record)
         if not status.startswith("2"):
-            raise UnplayableJournal(f"{path}, line {played}: the emulator answered {status}")
+            raise UnplayableJournal(f"{journal.path}, line {played}: the emulator answered {status}")
         if not is_data(record):
             definitions.append(record)
     journal.rewrite(compact(definitions, app))

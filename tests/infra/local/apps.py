@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import json
 import os
-import subprocess
 import sys
 from collections.abc import Awaitable, Callable, MutableMapping
 from pathlib import Path
@@ -87,7 +86,7 @@ async def stream(answer: Answer, query: Query, body: bytes, scope: Scope) -> Non
         await asyncio.sleep(float(query["gap"]))
     await answer.end()
     if "done" in query:
-        Path(query["done"]).write_text(str(os.getpid()))
+        await asyncio.to_thread(Path(query["done"]).write_text, str(os.getpid()))
 
 
 async def after(answer: Answer, query: Query, body: bytes, scope: Scope) -> None:
@@ -112,7 +111,7 @@ async def cookies(answer: Answer, query: Query, body: bytes, scope: Scope) -> No
 
 async def child(answer: Answer, query: Query, body: bytes, scope: Scope) -> None:
     """Starts a process of its own that would live for a minute."""
-    started = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(60)"])
+    started = await asyncio.create_subprocess_exec(sys.executable, "-c", "import time; time.sleep(60)")
     await answer.json({"pid": os.getpid(), "child": started.pid})
 
 

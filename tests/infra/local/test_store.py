@@ -1,0 +1,74 @@
+"""The store's process, and what its folder is worth after a crash."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import boto3
+import pytest
+
+from infra.local.output import Console
+from infra.local.store import BUCKET, REGION, Store, StoreFailed
+from infra.local.variables import bare, user_variables
+
+TABLE = "t-checkpoints"
+
+
+@asynccontextmanager
+async def opened(folder: Path | None) -> AsyncIterator[Store]:
+    store = await Store.start(folder, table_prefix="t-", env=bare(user_variables()), output=Console().voice("store"))
+    try:
+        yield store
+    finally:
+        await store.stop()
+
+
+def client(store: Store, service: str) -> Any:
+    make: Any = boto3.client
+    return make(service, endpoint_url=f"http://{store.address}", region_name=REGION, aws_access_key_id="a", aws_secret_access_key="b")
+
+
+def put(store: Store, numbers: range) -> None:
+    for number in numbers:
+        client(store, "dynamodb").put_item(TableName=TABLE, Item={"pk": {"S": "p"}, "sk": {"S": f"{number:03}"}, "d": {"B": b"\xff\x00"}})
+
+
+def keys(store: Store) -> list[str]:
+    found = client(store, "dynamodb").query(
+        TableName=TABLE, KeyConditionExpression="pk = :p", ExpressionAttributeValues={":p": {"S": "p"}}, ConsistentRead=True
+    )
+    assert all(item["d"] == {"B": b"\xff\x00"} for item in found["Items"])
+    return [item["sk"]["S"] for item in found["Items"]]
+
+
+async def test_acknowledged_writes_survive_a_kill(tmp_path: Path) -> None:
+    """Items and objects are there after SIGKILL, torn last line or not; a second store in the folder is refused while the first runs."""
+    async with opened(tmp_path) as store:
+        await asyncio.to_thread(put, store, range(5))
+        await asyncio.to_thread(client(store, "s3").put_object, Bucket=BUCKET, Key="a b/ü", Body=b"\x00payload")
+        with pytest.raises(StoreFailed, match=f"in use by process {store.process.pid}"):
+            await Store.start(tmp_path, table_prefix="t-", env=bare(user_variables()), output=Console().voice("store"))
+        os.kill(store.process.pid, signal.SIGKILL)
+        await store.process.exited.wait()
+    with (tmp_path / "journal.jsonl").open("ab") as journal:
+        journal.write(b'{"m":"POST","t":"/","h":{"x-amz')
+    async with opened(tmp_path) as store:
+        assert store.records > 6
+        assert await asyncio.to_thread(keys, store) == [f"{number:03}" for number in range(5)]
+        found = await asyncio.to_thread(client(store, "s3").get_object, Bucket=BUCKET, Key="a b/ü")
+        assert found["Body"].read() == b"\x00payload"
+
+
+async def test_a_damaged_journal_says_where(tmp_path: Path) -> None:
+    """A journal that cannot be read is not thrown away: the start fails and names the line."""
+    (tmp_path / "journal.jsonl").write_bytes(b"nonsense\nmore\n")
+    with pytest.raises(StoreFailed, match=r"journal\.jsonl, line 1"):
+        async with opened(tmp_path):
+            pass
+    assert (tmp_path / "journal.jsonl").read_bytes() == b"nonsense\nmore\n"
