@@ -37,13 +37,18 @@ def _deployment(app: cdk.App) -> Deployment:
     return Deployment.model_validate({key: value for key, value in chosen.items() if value is not None})
 
 
-def main() -> None:
-    """What the CDK CLI runs. A function without its code must not reach AWS, so it ends with what is missing."""
-    app = build_app()
+def require_bundles(app: cdk.App) -> None:
+    """A function without its code must not reach AWS: raises `SystemExit` with what is missing and the command that makes it."""
     wanted = _deployment(app)
     problems = [problem for agent in wanted.agents if (problem := shortfall(agent, wanted.bundle_of(agent), wanted.model))]
     if problems:
         raise SystemExit("\n".join(problems))
+
+
+def main() -> None:
+    """What the CDK CLI runs."""
+    app = build_app()
+    require_bundles(app)
     app.synth()
 
 

@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from graphs.catalog import AGENTS
-from infra.deployment import ROOT, Deployment, project_context
+from infra.deployment import ROOT, Deployment, extras_of, project_context
 from infra.prune import prune
 from infra.toolchain import interpreter, run, uv
 
@@ -29,8 +29,6 @@ log = logging.getLogger("infra.bundle")
 MANIFEST = ".bundle.json"
 BOOTSTRAP = Path("functions/runtime/bootstrap")
 TASK_ROOT = "/var/task"
-# `provider` of `AGENTS_MODEL` → the extra of pyproject.toml that carries its client
-PROVIDERS = {"openai": "openai", "deepseek": "deepseek", "anthropic": "anthropic", "bedrock": "bedrock", "bedrock_converse": "bedrock"}
 # The recipe is an input too: a change of these files builds anew.
 _RECIPE = ("bundle.py", "prune.py")
 # The page is for trying an agent on a laptop; Lambda serves the agent's URL only.
@@ -46,16 +44,6 @@ class Target:
 
 
 LAMBDA = Target()
-
-
-def extras_of(model: str) -> tuple[str, ...]:
-    """The extras that a model needs. Raises `ValueError` for a provider that no extra carries."""
-    if model == "offline":
-        return ()
-    provider = model.partition(":")[0]
-    if provider not in PROVIDERS:
-        raise ValueError(f"no extra carries the provider of model {model!r}; known: {', '.join(PROVIDERS)}")
-    return (PROVIDERS[provider],)
 
 
 def build(agent: str, out: Path, *, model: str = "offline", target: Target = LAMBDA) -> bool:

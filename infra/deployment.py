@@ -16,6 +16,18 @@ ROOT = Path(__file__).resolve().parents[1]
 MEMORY_MB = 1024
 TIMEOUT_SECONDS = 900
 AUTH_MODES = get_args(Settings.model_fields["auth"].annotation)
+# `provider` of `AGENTS_MODEL` → the extra of pyproject.toml that carries its client
+PROVIDERS = {"openai": "openai", "deepseek": "deepseek", "anthropic": "anthropic", "bedrock": "bedrock", "bedrock_converse": "bedrock"}
+
+
+def extras_of(model: str) -> tuple[str, ...]:
+    """The extras that a model needs. Raises `ValueError` for a provider that no extra carries."""
+    if model == "offline":
+        return ()
+    provider, _, name = model.partition(":")
+    if provider not in PROVIDERS or not name:
+        raise ValueError(f"no extra carries model {model!r}; write `offline`, or `provider:model` with one of {', '.join(PROVIDERS)}")
+    return (PROVIDERS[provider],)
 
 
 def _words(value: Any) -> Any:
@@ -71,6 +83,12 @@ class Deployment(BaseModel):
         if auth not in AUTH_MODES:
             raise ValueError(f"auth must be one of {', '.join(AUTH_MODES)}, not {auth!r}")
         return auth
+
+    @field_validator("model")
+    @classmethod
+    def _carried(cls, model: str) -> str:
+        extras_of(model)
+        return model
 
     @property
     def keeps_data(self) -> bool:
