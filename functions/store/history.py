@@ -63,4 +63,4 @@ def _collect(reader: Reader, chain: Sequence[Record], missing: set[str], found: 
         values = reader.state(ancestor)["channel_values"]
         for channel in missing & values.keys():
             found[channel]["seed"] = values[channel]
-        missing -= values.keys()
+        missing.difference_update(values)

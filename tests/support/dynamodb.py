@@ -105,9 +105,15 @@ def dynalite_endpoint() -> Iterator[str]:
         yield f"http://127.0.0.1:{int(process.stdout.readline())}"
 
 
+@pytest.fixture(scope="session")
+def dynalite_client(dynalite_endpoint: str) -> DynamoDBClient:
+    return dynamodb_client(dynalite_endpoint, REGION)
+
+
 @pytest.fixture
-def dynalite(dynalite_endpoint: str) -> Dynamo:
-    client = dynamodb_client(dynalite_endpoint, REGION)
+def dynalite(dynalite_endpoint: str, dynalite_client: DynamoDBClient) -> Dynamo:
+    """dynalite with tables of this test's own."""
+    client = dynalite_client
     return Dynamo(dynalite_endpoint, client, create_tables(client, f"t{uuid.uuid4().hex}-"))
 
 

@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from functions.store.checkpoints import DynamoDBSaver
-from tests.support.dynamodb import Dynamo, bucket, dynalite, dynalite_endpoint, dynamo, moto_client, moto_endpoint, s3
+from tests.support.dynamodb import Dynamo, bucket, dynalite, dynalite_client, dynalite_endpoint, dynamo, moto_client, moto_endpoint, s3
 
 if TYPE_CHECKING:
     from mypy_boto3_s3 import S3Client
 
-__all__ = ["bucket", "dynalite", "dynalite_endpoint", "dynamo", "moto_client", "moto_endpoint", "s3"]
+__all__ = ["bucket", "dynalite", "dynalite_client", "dynalite_endpoint", "dynamo", "moto_client", "moto_endpoint", "s3"]
 
 MakeSaver = Callable[..., DynamoDBSaver]
 
