@@ -7,7 +7,6 @@ from typing import Annotated, NoReturn
 
 import typer
 
-
 STORE_ADVICE = "End the other one, set AGENTS_DATA_DIR to another folder, or keep no data: agents dev --ephemeral"
 
 

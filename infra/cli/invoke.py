@@ -12,7 +12,7 @@ from typing import Annotated
 import typer
 
 from infra.cli.agui import Agent, Event, NoAnswer, run_input
-from infra.cli.ask import NotAnAnswer, ask, describe, how_to_resume, resume_entries
+from infra.cli.ask import NotAnAnswer, Prompt, ask, describe, how_to_resume, resume_entries
 from infra.cli.show import Screen
 
 OK, RUN_ERROR, NOT_RUN, WAITING = 0, 1, 2, 3
@@ -38,9 +38,10 @@ def invoke(
         raise typer.BadParameter("goes with --thread and without a text", param_hint="--resume")
     agent = Agent(url or f"http://127.0.0.1:8000/agents/{name}/")
     thread = thread or str(uuid.uuid4())
+    prompt = _prompt if sys.stdin.isatty() else None
     try:
         entries = None if resume is None else resume_entries(resume, lambda: agent.interrupts(thread))
-        code = Session(agent, name, thread, url, as_json=as_json).talk(run_input(thread, text=text, resume=entries))
+        code = Session(agent, name, thread, url, as_json=as_json, prompt=prompt).talk(run_input(thread, text=text, resume=entries))
     except (NoAnswer, NotAnAnswer) as exc:
         typer.echo(str(exc), err=True)
         raise typer.Exit(NOT_RUN) from exc
@@ -56,6 +57,8 @@ class Session:
     thread: str
     url: str | None
     as_json: bool
+    prompt: Prompt | None
+    """Asks the person at the terminal; None where nobody is there."""
 
     def talk(self, body: Event) -> int:
         """Runs, asks, resumes → the exit code. Raises `NoAnswer`."""
@@ -86,9 +89,9 @@ class Session:
         """Asked at the terminal; None where nobody can be asked, or who is asked leaves (Ctrl-D)."""
         if self.as_json:
             return None
-        if sys.stdin.isatty():
+        if self.prompt is not None:
             try:
-                return [ask(interrupt, _prompt) for interrupt in interrupts]
+                return [ask(interrupt, self.prompt) for interrupt in interrupts]
             except (EOFError, typer.Abort):
                 typer.echo()
         else:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import signal
+import sys
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field
@@ -67,9 +68,11 @@ async def kill(pid: int) -> None:
 def is_running(pid: int) -> bool:
     try:
         os.kill(pid, 0)
-    except ProcessLookupError:
+        status = Path(f"/proc/{pid}/stat").read_text() if sys.platform == "linux" else ""
+    except (ProcessLookupError, FileNotFoundError):
         return False
-    return True
+    # a zombie has ended: in a container nobody may be there to take its exit code
+    return not status.rpartition(")")[2].startswith(" Z")
 
 
 @pytest.fixture

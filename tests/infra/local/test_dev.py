@@ -1,0 +1,111 @@
+"""The whole command, with small functions in the workers."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import httpx
+import pytest
+
+from tests.support.local_stack import ROOT, Stack, running_stack
+
+from .conftest import APP, is_running
+
+
+def waited(holds: Callable[[], object], seconds: float = 10.0) -> bool:
+    """Whether `holds()` within the time."""
+    deadline = time.monotonic() + seconds
+    while time.monotonic() < deadline:
+        if holds():
+            return True
+        time.sleep(0.05)
+    return False
+
+
+def get(url: str) -> httpx.Response:
+    return httpx.get(url, timeout=60, trust_env=False)
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("data")
+
+
+@pytest.fixture(scope="module")
+def stack(folder: Path) -> Iterator[Stack]:
+    with running_stack(
+        folder, _HANDLER=APP, AGENTS_DATA_DIR=str(folder / "kept"), AWS_PROFILE="nobody", HTTP_PROXY="http://127.0.0.1:1"
+    ) as up:
+        yield up
+
+
+def test_what_is_printed(stack: Stack, folder: Path) -> None:
+    """The page, a function URL per agent, that the model is the offline one, where the data is."""
+    assert waited(lambda: "Ctrl-C" in stack.printed())
+    printed = stack.printed()
+    for part in (f"{stack.url}/\n", stack.agent("dev"), stack.agent("reactAgent"), "offline", str(folder / "kept")):
+        assert part in printed
+
+
+def test_a_function_finds_its_environment(stack: Stack) -> None:
+    """Workers reach the local store and nothing of the user's AWS; who calls is not asked."""
+    found = get(stack.agent("dev") + "environ").json()
+    assert found["AGENTS_NAME"] == "dev"
+    assert found["AGENTS_AUTH"] == "none"
+    assert found["AWS_ENDPOINT_URL"].startswith("http://127.0.0.1:")
+    assert not found.keys() & {"AWS_PROFILE", "HTTP_PROXY"}
+
+
+def test_a_second_one_names_the_flag(stack: Stack) -> None:
+    """With the port taken the command ends at once, with 2, and says which port to try."""
+    port = stack.url.rpartition(":")[2]
+    ended = subprocess.run(
+        [sys.executable, "-m", "infra.cli", "dev", "--port", port, "--ephemeral"],
+        capture_output=True,
+        text=True,
+        cwd=ROOT,
+        timeout=60,
+        check=False,
+    )
+    assert ended.returncode == 2
+    assert f"Port {port} is in use. Try: agents dev --port " in ended.stderr
+
+
+def test_a_second_one_in_the_same_folder_is_refused(stack: Stack, folder: Path) -> None:
+    """The data belongs to one at a time: the message names the holder and the ways out."""
+    environment = {**os.environ, "AGENTS_DATA_DIR": str(folder / "kept")}
+    command = [sys.executable, "-m", "infra.cli", "dev", "--port", "0"]
+    ended = subprocess.run(command, capture_output=True, text=True, cwd=ROOT, timeout=60, check=False, env=environment)
+    assert ended.returncode == 1
+    assert "in use by process" in ended.stderr
+    assert "--ephemeral" in ended.stderr
+
+
+def test_a_killed_parent_leaves_no_orphans(stack: Stack) -> None:
+    """SIGKILL of the command ends its workers, what they started, and the store."""
+    answered = get(stack.agent("reactAgent") + "child").json()
+    store = Path(stack.log.parent / "kept" / "pid").read_text()
+    children = [answered["pid"], answered["child"], int(store)]
+    assert all(map(is_running, children))
+    stack.process.send_signal(signal.SIGKILL)
+    stack.process.wait()
+    assert waited(lambda: not any(map(is_running, children))), children
+
+
+def test_ctrl_c_ends_everything(tmp_path: Path) -> None:
+    """SIGINT in the middle of a stream: exit code 0, no process is left, nothing alarming is printed."""
+    with running_stack(tmp_path, "--ephemeral", "--agent", "dev", _HANDLER=APP) as stack:
+        with httpx.stream("GET", stack.agent("dev") + "stream?n=100&gap=0.1", timeout=60, trust_env=False) as response:
+            next(response.iter_raw())
+            pid = int(response.headers["x-worker-pid"])
+            assert stack.stop() == 0
+        assert waited(lambda: not is_running(pid))
+        assert "Traceback" not in stack.printed()
+        assert "kept in memory only" in stack.printed()
+        assert "reactAgent" not in stack.printed()
