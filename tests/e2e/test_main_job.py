@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.e2e.conftest import Talk
+from tests.support.agui_http import post
 from tests.support.local_stack import Stack
 from tests.support.node_clients import RunNode
 from tests.support.sse import read_sse
@@ -18,10 +19,11 @@ ASKED = ["select", "input", "select", "multiSelect", "approval", None]
 
 
 @pytest.mark.node
+@pytest.mark.timeout(300)  # twelve cold starts of worker processes, which a busy machine makes slow
 @pytest.mark.parametrize("version", ["1.0.0", "0.0.59"])
 def test_six_posts_by_six_processes(version: str, stack: Stack, node: RunNode, stream_recorder: StreamRecorder) -> None:
     """`dev` reaches success in one start and five resumes, each served by a process that did not live before; no client complains."""
-    done = node(SIX_POSTS, version, stack.agent("dev"), timeout=90)
+    done = node(SIX_POSTS, version, stack.agent("dev"), timeout=280)
     *posts, last = (json.loads(line) for line in done.stdout.splitlines())
     assert (last.get("error"), done.returncode, done.stderr) == (None, 0, "")
     assert [post["asked"] for post in posts] == ASKED
@@ -72,3 +74,16 @@ def test_the_thread_can_be_read(talk: Talk) -> None:
     assert conversation.stored() == {"messages": asked.recording.snapshot, "interrupts": asked.interrupts}
     done = conversation.resume({asked.interrupts[0]["id"]: {"action": "Go on"}})
     assert conversation.stored() == {"messages": done.recording.snapshot, "interrupts": []}
+
+
+def test_connect_shows_the_thread_as_its_run_ended(talk: Talk) -> None:
+    """`POST /connect` answers with the snapshots and the open interrupts of the last run, in the same shape, and runs nothing."""
+    conversation = talk("dev")
+    asked = conversation.say("start demo")
+    answer = post(f"{conversation.url}connect", {"threadId": conversation.thread_id})
+    events = read_sse(answer.body)
+    assert events[0]["runId"].startswith("connect-")
+    conversation.recorder.record("connect", {**conversation.input(), "messages": [], "runId": events[0]["runId"]}, events, raw=answer.body)
+    assert [event["type"] for event in events] == ["RUN_STARTED", "MESSAGES_SNAPSHOT", "STATE_SNAPSHOT", "RUN_FINISHED"]
+    assert events[1]["messages"] == asked.recording.snapshot
+    assert events[3]["outcome"] == asked.end["outcome"]

@@ -12,6 +12,7 @@ from tests.support.agui_http import Conversation
 from tests.support.local_stack import running_stack
 from tests.support.streams import StreamRecorder
 
+pytestmark = pytest.mark.timeout(300)  # each test starts stacks of its own, which a busy machine makes slow
 DELAY = 0.06  # seconds before each token of the slow model
 
 
@@ -39,6 +40,8 @@ def test_threads_outlive_the_stack(ending: str, tmp_path: Path, stream_recorder:
         before = conversation.stored()
         if ending == "killed":
             stack.process.kill()
+        else:
+            assert stack.stop() == 0
     with running_stack(tmp_path) as stack:
         conversation.url = stack.agent("dev")
         assert conversation.stored() == before

@@ -53,8 +53,13 @@ async function play(version, { input, bytes }) {
     found.push(String(error.message).split("\n").slice(0, 8).join(" ").slice(0, 400));
   }
   await new Promise((resolve) => setTimeout(resolve, 0)); // an unhandled rejection is reported one turn later
-  found.push(...warnings.take().map((line) => line.slice(0, 300)));
+  found.push(...warnings.take().filter(isAboutTheStream).map((line) => line.slice(0, 300)));
   return found.map((detail) => ({ rule: `client-${version}`, detail }));
+}
+
+// A test may send what no client would; that 1.0.0 then says so about its own request is no fault of the stream.
+function isAboutTheStream(line) {
+  return !line.includes("from the outgoing input");
 }
 
 async function check(file) {
