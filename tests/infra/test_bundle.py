@@ -103,7 +103,6 @@ def test_binaries_are_lambdas(bundle: Path) -> None:
     assert {module.read_bytes()[18:20] for module in modules} == {b"\xb7\x00"}, "e_machine of the ELF header"
 
 
-@pytest.mark.skipif(os.name == "nt", reason="Windows has no modes; CDK's zip sets them there")
 def test_files_are_readable_by_lambdas_user(bundle: Path) -> None:
     """Everything is world-readable and only the bootstrap is executable: the zip keeps the modes."""
     files = {p.relative_to(bundle): p.stat().st_mode & 0o777 for p in bundle.rglob("*") if p.is_file()}
