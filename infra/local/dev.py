@@ -154,15 +154,15 @@ def site(agents: Iterable[str], settings: Settings) -> Site:
 
 def greeting(url: str, urls: Mapping[str, str], settings: Settings, data: Path | None, seconds: float) -> str:
     """What is printed when everything answers."""
-    width = max(len(name) for name in urls)
+    width = max(len(label) for label in (*urls, "Model"))
     model = "offline: scripted answers, no real model (set AGENTS_MODEL)" if settings.model == "offline" else settings.model
     lines = [
         f"Ready in {seconds:.1f} s.",
         "",
-        f"  Page      {url}/",
+        f"  {'Page':<{width}}  {url}/",
         *(f"  {name:<{width}}  {address}" for name, address in urls.items()),
-        f"  Model     {model}",
-        f"  Data      {data or 'kept in memory only'}",
+        f"  {'Model':<{width}}  {model}",
+        f"  {'Data':<{width}}  {data or 'kept in memory only'}",
         "",
         "Ctrl-C ends everything.",
     ]

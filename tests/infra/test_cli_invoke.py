@@ -15,7 +15,7 @@ from typer.testing import CliRunner
 from infra.cli import app
 from infra.cli.agui import Agent, Event, read_events
 from infra.cli.ask import NotAnAnswer, ask, describe, how_to_resume, resume_entries
-from infra.cli.invoke import Session
+from infra.cli.session import Session
 from infra.cli.show import clean
 from infra.cli.signing import signer_for
 
