@@ -24,14 +24,14 @@ ASKED = ["select", "input", "select", "multiSelect", "approval", None]
 def test_six_posts_by_six_processes(version: str, stack: Stack, node: RunNode, stream_recorder: StreamRecorder) -> None:
     """`dev` reaches success in one start and five resumes, each served by a process that did not live before; no client complains."""
     done = node(SIX_POSTS, version, stack.agent("dev"), timeout=280)
-    *posts, last = (json.loads(line) for line in done.stdout.splitlines())
+    *served, last = (json.loads(line) for line in done.stdout.splitlines())
     assert (last.get("error"), done.returncode, done.stderr) == (None, 0, "")
-    assert [post["asked"] for post in posts] == ASKED
-    assert len({post["pid"] for post in posts}) == 6
+    assert [one["asked"] for one in served] == ASKED
+    assert len({one["pid"] for one in served}) == 6
     assert last["text"].startswith("已批准执行")
-    for post in posts:
-        raw = post["body"].encode()
-        stream_recorder.record(f"six-posts-{version}-{post['post']}", post["input"], read_sse(raw), raw=raw)
+    for one in served:
+        raw = one["body"].encode()
+        stream_recorder.record(f"six-posts-{version}-{one['post']}", one["input"], read_sse(raw), raw=raw)
 
 
 def test_ask_then_search(talk: Talk) -> None:
