@@ -22,6 +22,7 @@ from ag_ui.core import (
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage
 from langchain_core.messages import ToolMessage as StoredToolMessage
 
+from graphs.stream.jsonable import jsonable, utf8
 from graphs.stream.ledger import generated_call_id, wire_id
 from graphs.stream.messages import args_text
 from graphs.stream.parts import content_from_agui, content_to_agui
@@ -57,19 +58,24 @@ def wire_call_ids(messages: Iterable[Any]) -> list[HistoryCall]:
 
 
 def messages_to_agui(messages: Sequence[BaseMessage]) -> list[Message]:
-    """The chat as a client shows it. System prompts are left out; so is a tool message whose call is not there."""
+    """The chat as a client shows it. System prompts are left out; so is a tool message whose call is not there.
+
+    A message without an id (a state without LangGraph's reducer for messages) gets one of its position.
+    """
     calls = iter(wire_call_ids(messages))
     newest: dict[str, str] = {}
     shown: list[Message] = []
-    for message in messages:
+    for position, message in enumerate(messages):
+        message_id = message.id or f"message:{position}"
         if isinstance(message, HumanMessage):
-            shown.append(UserMessage.model_validate({"id": message.id or "", "role": "user", "content": content_to_agui(message)}))
+            content = jsonable(content_to_agui(message))
+            shown.append(UserMessage.model_validate({"id": message_id, "role": "user", "content": content}))
         elif isinstance(message, AIMessage):
             made = [next(calls) for _ in message.tool_calls]
             newest |= {call.raw: call.wire for call in made}
-            shown.extend(_assistant(message, made))
+            shown.extend(_assistant(message, message_id, made))
         elif isinstance(message, StoredToolMessage) and message.tool_call_id in newest:
-            shown.append(_tool(message, newest[message.tool_call_id]))
+            shown.append(_tool(message, message_id, newest[message.tool_call_id]))
     return shown
 
 
@@ -95,11 +101,10 @@ def message_from_agui(message: Any) -> BaseMessage | None:
     return None
 
 
-def _assistant(message: AIMessage, made: Sequence[HistoryCall]) -> Iterator[Message]:
-    message_id = message.id or ""
+def _assistant(message: AIMessage, message_id: str, made: Sequence[HistoryCall]) -> Iterator[Message]:
     for index, text in _reasoning(message):
         yield ReasoningMessage(id=f"{message_id}:reasoning:{index}", role="reasoning", content=text)
-    text = str(message.text)
+    text = utf8(str(message.text))
     if not text and not made:
         return
     tool_calls = [
@@ -110,15 +115,15 @@ def _assistant(message: AIMessage, made: Sequence[HistoryCall]) -> Iterator[Mess
 
 
 def _reasoning(message: AIMessage) -> Iterator[tuple[int, str]]:
+    """Position and text. The position is what the stream counts by; a block's own `index` is the provider's, with gaps or a text."""
     for position, block in enumerate(message.content_blocks):
         if block["type"] == "reasoning" and block.get("reasoning"):
-            index = block.get("index", position)
-            yield (index if isinstance(index, int) else position), str(block["reasoning"])
+            yield position, utf8(str(block["reasoning"]))
 
 
-def _tool(message: StoredToolMessage, wire: str) -> ToolMessage:
+def _tool(message: StoredToolMessage, message_id: str, wire: str) -> ToolMessage:
     text = message_text(message)
-    return ToolMessage(id=message.id or "", role="tool", tool_call_id=wire, content=text, error=text if message.status == "error" else None)
+    return ToolMessage(id=message_id, role="tool", tool_call_id=wire, content=text, error=text if message.status == "error" else None)
 
 
 def _stored_call(call: ToolCall) -> Any:

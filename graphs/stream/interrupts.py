@@ -8,6 +8,7 @@ from typing import Any
 from ag_ui.core import Interrupt
 from langgraph.types import Interrupt as GraphInterrupt
 
+from graphs.stream.history import wire_call_ids
 from graphs.stream.jsonable import jsonable
 
 REASON_CONFIRMATION = "confirmation"
@@ -36,10 +37,17 @@ def map_interrupt_payload(interrupt_id: str, payload: Any, response_schema: Mapp
     return Interrupt.model_validate({k: v for k, v in fields.items() if v is not None})
 
 
-def map_interrupts(interrupts: Iterable[GraphInterrupt]) -> list[Interrupt]:
-    """All of them in order, each id once: nested graphs report an interrupt at every level."""
+def map_interrupts(interrupts: Iterable[GraphInterrupt], messages: Iterable[Any] = ()) -> list[Interrupt]:
+    """All of them in order, each id once: nested graphs report an interrupt at every level.
+
+    `messages`: the thread's. A question about a call whose id the model has used before names the newest call, as the wire does (`c1~2`).
+    """
     unique = {i.id: i for i in interrupts}
-    return [map_interrupt_payload(i.id, i.value, _schema(i)) for i in unique.values()]
+    shown = [map_interrupt_payload(i.id, i.value, _schema(i)) for i in unique.values()]
+    newest = {call.raw: call.wire for call in wire_call_ids(messages)}
+    return [
+        i if i.tool_call_id is None else i.model_copy(update={"tool_call_id": newest.get(i.tool_call_id, i.tool_call_id)}) for i in shown
+    ]
 
 
 def refusal(payload: Any) -> dict[str, Any]:

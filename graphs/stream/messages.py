@@ -25,7 +25,7 @@ from ag_ui.core import (
 )
 from langchain_core.messages import AIMessage
 
-from graphs.stream.jsonable import jsonable
+from graphs.stream.jsonable import jsonable, utf8
 from graphs.stream.ledger import CallLedger, generated_call_id
 
 Events = Iterator[BaseEvent]
@@ -65,6 +65,10 @@ class MessageMapper:
         elif isinstance(payload, AIMessage):
             yield from self._whole(payload, owner)
 
+    def know(self, message_id: str) -> None:
+        """A message of the thread's history: a node that returns it again must not append its text to it."""
+        self._seen.add(message_id)
+
     def forget_open(self) -> None:
         """The run failed or ended: what was open is closed by the lifecycle."""
         self._by_run.clear()
@@ -101,7 +105,8 @@ class MessageMapper:
         yield from self._close_reasoning(message)
         if kind == "text":
             yield from self._text_delta(message, index, content)
-        elif kind == "tool_call_chunk" and content.get("name"):
+        elif kind == "tool_call_chunk" and content.get("name") and content.get("id"):
+            # without name or id it waits for its finish, which has what came later: an id made up now might not be the stored one
             yield from self._open_call(message, index, content)
 
     def _block_finish(self, message: ModelMessage, index: int, content: Mapping[str, Any]) -> Events:
@@ -125,7 +130,7 @@ class MessageMapper:
         if not message.text_open:
             message.text_open = True
             yield TextMessageStartEvent(message_id=message.id, role="assistant", subagent_run_id=message.owner)
-        yield TextMessageContentEvent(message_id=message.id, delta=text, subagent_run_id=message.owner)
+        yield TextMessageContentEvent(message_id=message.id, delta=utf8(text), subagent_run_id=message.owner)
 
     # -- reasoning
 
@@ -144,7 +149,7 @@ class MessageMapper:
             return
         yield from self._open_reasoning(message, index)
         message.streamed.add(index)
-        yield ReasoningMessageContentEvent(message_id=message.reasoning_ids[index], delta=text, subagent_run_id=message.owner)
+        yield ReasoningMessageContentEvent(message_id=message.reasoning_ids[index], delta=utf8(text), subagent_run_id=message.owner)
 
     def _reasoning_finish(self, message: ModelMessage, index: int, content: Mapping[str, Any]) -> Events:
         if index not in message.streamed:
@@ -172,9 +177,7 @@ class MessageMapper:
     # -- tool calls
 
     def _open_call(self, message: ModelMessage, index: int, content: Mapping[str, Any]) -> Events:
-        message.call_count += 1
-        raw = content.get("id") or generated_call_id(message.id, message.call_count)
-        wire = self._ledger.announce(raw)
+        wire = self._ledger.announce(content["id"])
         message.calls[index] = wire
         yield ToolCallStartEvent(
             tool_call_id=wire,
@@ -189,13 +192,15 @@ class MessageMapper:
         wire = message.calls.get(index)
         if wire and args and isinstance(args, str):
             message.streamed.add(index)
-            yield ToolCallArgsEvent(tool_call_id=wire, delta=args, subagent_run_id=message.owner)
+            yield ToolCallArgsEvent(tool_call_id=wire, delta=utf8(args), subagent_run_id=message.owner)
 
     def _call_finish(self, message: ModelMessage, index: int, content: Mapping[str, Any]) -> Events:
+        message.call_count += content["type"] == "tool_call"
         wire = message.calls.get(index)
         if wire is None:
             yield from self._close_reasoning(message)
-            yield from self._open_call(message, index, {**content, "args": args_text(content.get("args"))})
+            whole = {**content, "id": content.get("id") or _made_up_id(message, index, content), "args": args_text(content.get("args"))}
+            yield from self._open_call(message, index, whole)
             wire = message.calls[index]
         elif index not in message.streamed:
             yield from self._call_delta(message, index, {"args": args_text(content.get("args"))})
@@ -221,7 +226,8 @@ class MessageMapper:
         if not message.id or message.id in self._seen:
             return
         self._seen.add(message.id)
-        for index, block in enumerate(stored.content_blocks):
+        invalid = [{**call, "type": "invalid_tool_call"} for call in stored.invalid_tool_calls]
+        for index, block in enumerate([*stored.content_blocks, *invalid]):
             yield from self._block_finish(message, index, block)
         yield from self._finish(message)
 
@@ -237,6 +243,13 @@ def args_text(args: Any) -> str:
     if isinstance(args, str):
         return args
     return json.dumps(jsonable(args), ensure_ascii=False, separators=(",", ":")) if args else "{}"
+
+
+def _made_up_id(message: ModelMessage, index: int, content: Mapping[str, Any]) -> str:
+    """The id that `MessageIdentity` stores, by the call's position among the message's calls; one that failed to parse is not stored."""
+    if content["type"] == "tool_call":
+        return generated_call_id(message.id, message.call_count)
+    return f"{generated_call_id(message.id, index)}:invalid"
 
 
 def _fresh_reasoning_id(message: ModelMessage, index: int) -> str:

@@ -18,7 +18,7 @@ from ag_ui.core import (
 from langchain_core.messages import AIMessage, BaseMessage, ToolMessage
 from langgraph.types import Command
 
-from graphs.stream.jsonable import jsonable
+from graphs.stream.jsonable import jsonable, utf8
 from graphs.stream.ledger import CallLedger
 from graphs.stream.messages import args_text
 
@@ -80,8 +80,9 @@ class ToolMapper:
         """A `values` event: calls whose ToolMessage appeared without a `tools` event (unknown tool, refusal, own tool node) get it now."""
         self._messages = messages
         for wire, message in _appeared(messages, self._ledger.unanswered):
-            failure = self._failed.pop(wire, None)
-            yield self._result(wire, message, message_text(message) if failure is None else failure, owner, failed=failure is not None)
+            # the ToolMessage's text, not the exception's: it is what the model and a reload see, and what the graph lets out of the error
+            failed = self._failed.pop(wire, None) is not None
+            yield self._result(wire, message, message_text(message), owner, failed=failed)
 
     def unreported(self) -> Events:
         """Results of failed calls whose ToolMessage never appeared in the state."""
@@ -111,13 +112,13 @@ class ToolMapper:
 
 def message_text(message: BaseMessage) -> str:
     """The text of a message; a content without any text (only images, files) as JSON."""
-    text = str(message.text)
+    text = utf8(str(message.text))
     return text if text or not message.content else result_text(message.content)
 
 
 def result_text(output: Any) -> str:
     """What a tool returned, as text: a string stays, anything else is JSON."""
-    return output if isinstance(output, str) else json.dumps(jsonable(output), ensure_ascii=False)
+    return utf8(output) if isinstance(output, str) else json.dumps(jsonable(output), ensure_ascii=False)
 
 
 def tool_messages(output: Any, depth: int = 4) -> Iterator[ToolMessage]:
