@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Sequence
+from typing import Any, cast
 
 from ag_ui.core import BaseEvent, CustomEvent, Event
 from pydantic import TypeAdapter, ValidationError
@@ -21,13 +22,15 @@ _CHUNKS: dict[str, tuple[str, str]] = {
     "REASONING_MESSAGE_CHUNK": ("REASONING_MESSAGE", "messageId"),
     "TOOL_CALL_CHUNK": ("TOOL_CALL", "toolCallId"),
 }
+Lanes = dict[str, str]
+"""The item that a *_CHUNK without an id goes on with, by stem."""
 _KINDS: dict[str, Any] = {"TEXT_MESSAGE": "text", "REASONING_MESSAGE": "reasoning", "TOOL_CALL": "call"}
 
 
 def native_payload(data: Any) -> dict[str, Any] | None:
     """The native event in what the writer got, or None if it is an ordinary custom event."""
     if isinstance(data, dict) and data.get("name") == AGUI_WRITER_EVENT:
-        payload = data.get("payload", data)
+        payload = data["payload"] if "payload" in data else {k: v for k, v in data.items() if k != "name"}
         if isinstance(payload, dict) and "type" in payload:
             return payload
     return None
@@ -41,18 +44,15 @@ def custom_event(data: Any, timestamp: int, owner: str | None) -> CustomEvent:
     return CustomEvent(name=name if isinstance(name, str) else "custom", value=jsonable(value), timestamp=timestamp, subagent_run_id=owner)
 
 
-def native_events(payload: dict[str, Any], lifecycle: Lifecycle, owner: str | None) -> list[BaseEvent]:
+def native_events(payload: dict[str, Any], lifecycle: Lifecycle, owner: str | None, lanes: Lanes) -> list[BaseEvent]:
     """The legal events for a native one: validated, attributed, a *_CHUNK written out as START and CONTENT.
 
     Raises:
         Refused: not an AG-UI event. (Its order is the lifecycle's business.)
     """
     payload = jsonable(payload)
-    if owner is not None:
-        payload.setdefault("subagentRunId", owner)
-    if payload["type"] in _CHUNKS:
-        return [e for part in _written_out(payload, lifecycle) for e in _validated(part)]
-    return _validated(payload)
+    parts = _written_out(payload, lifecycle, lanes) if str(payload["type"]) in _CHUNKS else [payload]
+    return [_attributed(_validated(part), owner) for part in parts]
 
 
 def refusal(payload: dict[str, Any], reason: str, timestamp: int) -> CustomEvent:
@@ -60,23 +60,38 @@ def refusal(payload: dict[str, Any], reason: str, timestamp: int) -> CustomEvent
     return CustomEvent(name=REFUSED_EVENT, value={"type": jsonable(payload.get("type")), "reason": reason}, timestamp=timestamp)
 
 
-def _validated(payload: dict[str, Any]) -> list[BaseEvent]:
+def _validated(payload: dict[str, Any]) -> BaseEvent:
     try:
-        return [_EVENT.validate_python(payload)]
+        event: BaseEvent = _EVENT.validate_python(payload)
     except ValidationError as error:
         first = error.errors(include_url=False, include_input=False)[0]
-        where = ".".join(str(part) for part in first["loc"])
-        raise Refused(f"{payload['type']}: {where}: {first['msg']}") from error
+        raise Refused(_why(payload["type"], first["type"], first["loc"][1:], first["msg"])) from error
+    if event.__pydantic_extra__:
+        event.__pydantic_extra__.clear()  # clients warn about a field that the protocol does not know
+    return event
 
 
-def _written_out(chunk: dict[str, Any], lifecycle: Lifecycle) -> list[dict[str, Any]]:
+def _why(kind: Any, fault: str, where: Sequence[int | str], what: str) -> str:
+    if fault.startswith("union_tag"):
+        return f"{kind!r} is no AG-UI event"
+    return f"{kind}: {'.'.join(str(part) for part in where)}: {what}"
+
+
+def _attributed(event: Any, owner: str | None) -> BaseEvent:
+    if owner is not None and getattr(event, "subagent_run_id", owner) is None:
+        event.subagent_run_id = owner
+    return cast(BaseEvent, event)
+
+
+def _written_out(chunk: dict[str, Any], lifecycle: Lifecycle, lanes: Lanes) -> list[dict[str, Any]]:
     stem, key = _CHUNKS[chunk["type"]]
-    item_id = chunk.get(key)
+    item_id = chunk.get(key) or lanes.get(stem)
     if not isinstance(item_id, str):
         raise Refused(f"{chunk['type']}: {key} is missing")
+    lanes[stem] = item_id
     parts: list[dict[str, Any]] = []
     if not lifecycle.is_open(_KINDS[stem], item_id):
-        start = {k: v for k, v in chunk.items() if k != "delta"}
+        start = {k: v for k, v in chunk.items() if k != "delta"} | {key: item_id}
         role = {"role": "reasoning"} if stem == "REASONING_MESSAGE" else {}
         parts.append({**start, **role, "type": f"{stem}_START"})
     if chunk.get("delta"):

@@ -11,6 +11,8 @@ from typing import Any
 
 from ag_ui.core import BaseEvent, StepFinishedEvent, StepStartedEvent, SubagentErrorEvent, SubagentFinishedEvent, SubagentStartedEvent
 
+from graphs.stream.ledger import CallLedger
+
 Events = Iterator[BaseEvent]
 Path = tuple[str, ...]
 
@@ -20,7 +22,8 @@ SUBAGENT_FAILED = "The sub-agent failed."
 class TaskMapper:
     """One per run. Counts the tasks of a node that run at once: one STEP for all of them."""
 
-    def __init__(self) -> None:
+    def __init__(self, ledger: CallLedger) -> None:
+        self._ledger = ledger
         self._running: dict[str, tuple[Path, str]] = {}
         self._owners: dict[str, Path] = {}
         self._calls: dict[str, str] = {}
@@ -32,6 +35,9 @@ class TaskMapper:
 
     def enter(self, path: Path, data: Any = None) -> Events:
         """SUBAGENT_STARTED for every nested graph on the path that was not announced yet, outermost first."""
+        if not path or self.owner(path) in self._owners:
+            return
+        path = graphs_of(path)
         for depth in range(1, len(path) + 1):
             part = path[:depth]
             run_id = "|".join(part)
@@ -41,8 +47,12 @@ class TaskMapper:
                     subagent_run_id=run_id,
                     name=(_agent_name(data) if depth == len(path) else None) or part[-1].partition(":")[0],
                     parent_subagent_run_id=self.owner(part[:-1]),
-                    parent_tool_call_id=self._calls.get(part[-1].partition(":")[2]),
+                    parent_tool_call_id=self._parent_call(part[-1]),
                 )
+
+    def _parent_call(self, segment: str) -> str | None:
+        raw = self._calls.get(_task_id(segment))
+        return None if raw is None else self._ledger.current(raw) or raw
 
     def map(self, data: Mapping[str, Any], path: Path) -> Events:
         """A task's start (it has `input`) or its end (it has `result`)."""
@@ -68,7 +78,8 @@ class TaskMapper:
 
     def _leave(self, data: Mapping[str, Any], path: Path) -> Events:
         """The nested graphs that this task ran end with it, innermost first."""
-        ended = [r for r, part in self._owners.items() if len(part) > len(path) and part[len(path)].partition(":")[2] == data["id"]]
+        depth = len(graphs_of(path))
+        ended = [r for r, part in self._owners.items() if len(part) > depth and _task_id(part[depth]) == data["id"]]
         for run_id in sorted(ended, key=lambda r: -len(self._owners[r])):
             del self._owners[run_id]
             yield self._ending(run_id, data)
@@ -92,7 +103,22 @@ class TaskMapper:
 
 def step_name(path: Sequence[str], node: str) -> str:
     """`<namespace>/<node>` with the names alone; at the run's own level just the node."""
-    return "/".join([segment.partition(":")[0] for segment in path] + [node])
+    return "/".join([segment.partition(":")[0] for segment in graphs_of(path)] + [node])
+
+
+def graphs_of(path: Sequence[str]) -> Path:
+    """The path with one segment a graph: where a task runs several, LangGraph counts them in a segment of its own (`tools:id`, `1`)."""
+    graphs: list[str] = []
+    for segment in path:
+        if graphs and segment.isdecimal():
+            graphs[-1] += f"|{segment}"
+        else:
+            graphs.append(segment)
+    return tuple(graphs)
+
+
+def _task_id(segment: str) -> str:
+    return segment.partition(":")[2].partition("|")[0]
 
 
 def _agent_name(data: Any) -> str | None:

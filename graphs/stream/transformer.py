@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, ClassVar
 
 from ag_ui.core import BaseEvent, EventType
+from langchain_core.messages import AIMessage
 from langgraph.stream import StreamChannel, StreamTransformer
 from langgraph.stream._types import ProtocolEvent
 
-from graphs.stream.custom import custom_event, native_events, native_payload, refusal
+from graphs.stream.custom import Lanes, custom_event, native_events, native_payload, refusal
 from graphs.stream.history import wire_call_ids
 from graphs.stream.ledger import CallLedger
 from graphs.stream.lifecycle import Lifecycle, Refused
@@ -50,7 +51,10 @@ class AguiTransformer(StreamTransformer):
         self._ledger = CallLedger(announced)
         self._messages = MessageMapper(self._ledger)
         self._tools = ToolMapper(self._ledger)
-        self._tasks = TaskMapper()
+        self._tasks = TaskMapper(self._ledger)
+        self._lanes: Lanes = {}
+        self.values: Mapping[str, Any] = {}
+        """The run's state as its last step left it."""
         self._agui: StreamChannel[BaseEvent] = StreamChannel()
         self._tool: StreamChannel[BaseEvent] = StreamChannel()
         self._message: StreamChannel[BaseEvent] = StreamChannel()
@@ -105,7 +109,11 @@ class AguiTransformer(StreamTransformer):
 
     def _on_values(self, params: Mapping[str, Any], path: Path) -> None:
         data = params["data"]
-        messages = data.get("messages") if isinstance(data, Mapping) else None
+        if not isinstance(data, Mapping):
+            data = {}
+        if not path:
+            self.values = data
+        messages = data.get("messages")
         if isinstance(messages, (list, tuple)):
             if not path and not self._history_known:
                 self._learn_history(messages)
@@ -128,7 +136,7 @@ class AguiTransformer(StreamTransformer):
             self._emit_all([custom])
             return
         try:
-            for event in native_events(payload, self.lifecycle, owner):
+            for event in native_events(payload, self.lifecycle, owner, self._lanes):
                 for legal in self.lifecycle.admit(event):
                     self._send(legal)
         except Refused as refused:
@@ -137,12 +145,16 @@ class AguiTransformer(StreamTransformer):
 
     # -- sending
 
-    def _learn_history(self, messages: Iterable[Any]) -> None:
+    def _learn_history(self, messages: Sequence[Any]) -> None:
         """The first state of a run is the thread's history: its calls are known, whoever registered this transformer."""
         self._history_known = True
+        for message in messages:
+            if isinstance(message, AIMessage) and message.id:
+                self._messages.know(message.id)
         for call in wire_call_ids(messages):
-            self._ledger.learn(call.wire, answered=call.answered)
-            self.lifecycle.know_call(call.wire, answered=call.answered)
+            if call.wire not in self._ledger.unanswered:  # else this stream announced it, and owes its result
+                self._ledger.learn(call.wire, answered=call.answered)
+                self.lifecycle.know_call(call.wire, answered=call.answered)
 
     def _emit_all(self, events: Iterable[BaseEvent]) -> None:
         for event in events:
