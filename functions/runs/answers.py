@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import hashlib
 import json
 import logging
 from collections.abc import Callable, Sequence
@@ -15,7 +16,7 @@ from ag_ui.core import CustomEvent, ResumeEntry
 from langgraph.types import Interrupt
 
 from functions.runs.errors import RunRejected
-from graphs.stream import map_interrupt_payload, refusal
+from graphs.stream import jsonable, map_interrupt_payload, refusal
 from graphs.stream.resume import entry_payload, is_cancelled
 
 log = logging.getLogger(__name__)
@@ -30,6 +31,10 @@ class Answers:
 
     values: dict[str, Any] = field(default_factory=dict)
     ignored: list[CustomEvent] = field(default_factory=list)
+    digests: dict[str, str] = field(default_factory=dict)
+    """What was answered, by interrupt id: kept in the checkpoint's metadata, so that another answer to the same question is known later."""
+    unknown: dict[str, str] = field(default_factory=dict)
+    """The same of the entries that answer nothing that is open."""
 
 
 def match_answers(entries: Sequence[ResumeEntry], open_interrupts: Sequence[Interrupt]) -> Answers:
@@ -45,9 +50,17 @@ def match_answers(entries: Sequence[ResumeEntry], open_interrupts: Sequence[Inte
         if interrupt is None:
             log.warning("resume for interrupt %r, which is not open on this thread", entry.interrupt_id)
             answers.ignored.append(_ignored(entry.interrupt_id))
+            answers.unknown[entry.interrupt_id] = answer_digest(entry)
         else:
+            answers.digests[interrupt.id] = answer_digest(entry)
             answers.values[interrupt.id] = _answer(entry, interrupt)
     return answers
+
+
+def answer_digest(entry: ResumeEntry) -> str:
+    """The same for the same answer: 16 hex digits."""
+    answer = ["cancelled"] if is_cancelled(entry) else ["resolved", jsonable(entry_payload(entry))]
+    return hashlib.sha256(json.dumps(answer, sort_keys=True).encode()).hexdigest()[:16]
 
 
 def _answer(entry: ResumeEntry, interrupt: Interrupt) -> Any:

@@ -9,8 +9,7 @@ from uuid import uuid4
 from ag_ui.core import PROTOCOL_VERSION, BaseEvent, MessagesSnapshotEvent, RunFinishedEvent, RunStartedEvent, StateSnapshotEvent
 from langgraph.pregel import Pregel
 
-from functions.runs.orchestrator import public_state
-from functions.runs.thread import read_thread
+from functions.runs.thread import public_state, read_thread
 from graphs.stream import map_interrupts, messages_to_agui
 
 
@@ -18,7 +17,7 @@ async def connect_events(graph: Pregel[Any, Any, Any, Any], thread_id: str, stat
     """RUN_STARTED (`connect-<uuid>`), MESSAGES_SNAPSHOT, STATE_SNAPSHOT, RUN_FINISHED with success or with all open interrupts."""
     thread = await read_thread(graph, {"configurable": {"thread_id": thread_id}})
     run_id = f"connect-{uuid4()}"
-    interrupts = map_interrupts(thread.interrupts)
+    interrupts = map_interrupts(thread.interrupts, thread.messages)
     outcome: dict[str, Any] = {"type": "interrupt", "interrupts": interrupts} if interrupts else {"type": "success"}
     return [
         RunStartedEvent(protocol_version=PROTOCOL_VERSION, thread_id=thread_id, run_id=run_id),

@@ -88,7 +88,7 @@ def serialize_agent_error(exc: BaseException, *, agent: str, thread_id: str, run
             "agent": agent,
             "thread_id": thread_id,
             "run_id": run_id,
-            "causes": [f"{type(e).__name__}: {e}"[:CAUSE_CHARS] for e in _chain(exc)],
+            "causes": [f"{type(e).__name__}: {_text(e)}"[:CAUSE_CHARS] for e in _chain(exc)],
             "stack": "".join(traceback.format_exception(exc))[-STACK_CHARS:],
         },
     }
@@ -102,7 +102,7 @@ def error_code(exc: BaseException) -> str:
             return code
     for error in chain:
         for pattern, code in _BY_TEXT:
-            if pattern.search(str(error)):
+            if pattern.search(_text(error)):
                 return code
     return "AGENT_INTERNAL"
 
@@ -133,7 +133,20 @@ def _chain(exc: BaseException) -> Iterator[BaseException]:
     while error is not None and id(error) not in seen and len(seen) < CAUSE_DEPTH:
         seen.add(id(error))
         yield error
-        error = error.__cause__ or (None if error.__suppress_context__ else error.__context__)
+        error = _cause(error)
+
+
+def _cause(error: BaseException) -> BaseException | None:
+    """What is behind it: the cause, the first of a group (task groups wrap what failed in them), the context."""
+    grouped = error.exceptions[0] if isinstance(error, BaseExceptionGroup) else None
+    return error.__cause__ or grouped or (None if error.__suppress_context__ else error.__context__)
+
+
+def _text(error: BaseException) -> str:
+    try:
+        return str(error)
+    except Exception:  # noqa: BLE001 - a library's broken __str__ must not hide the error it belongs to
+        return "(no text: its __str__ raises)"
 
 
 class RunRejected(Exception):

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import re
 import warnings
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
+from contextlib import aclosing
 from typing import Any
 
 from ag_ui.core import (
@@ -26,7 +28,7 @@ from langgraph.pregel import Pregel
 from langgraph.runtime import RunControl
 
 from functions.runs.errors import MESSAGES, RunRejected, serialize_agent_error
-from functions.runs.thread import RUN_ID_KEY, Thread, has_checkpointer, read_thread
+from functions.runs.thread import RUN_ID_KEY, Thread, has_checkpointer, public_state, read_thread
 from functions.runs.turn import InputResolver, Turn, frontend_tools, plan_turn, trailing_messages
 from functions.runs.usage import UsageCounter
 from graphs.stream import AguiTransformer, MessageIdentity, jsonable, map_interrupts, messages_to_agui, wire_call_ids
@@ -37,6 +39,8 @@ DRAIN_MARGIN_MS = 20_000
 """With less than this left the run stops at its next step boundary."""
 STOP_REASON = "stop"
 """`RunControl.request_drain` reason of a run that its user stopped."""
+
+_TOUCHED = frozenset({EventType.RUN_FINISHED, EventType.STATE_DELTA, EventType.STATE_SNAPSHOT})
 
 ConfigurableResolver = Callable[[RunAgentInput], Mapping[str, Any]]
 
@@ -53,7 +57,7 @@ async def stream_graph_agui_events(
     control: RunControl | None = None,
     remaining_ms: Callable[[], int] | None = None,
     debug: bool = False,
-) -> AsyncIterator[BaseEvent]:
+) -> AsyncGenerator[BaseEvent, None]:
     """Serve one run of any compiled graph, with any checkpointer or none.
 
     Args:
@@ -74,15 +78,16 @@ async def stream_graph_agui_events(
         graph,
         agent=agent,
         resolve_stream_input=resolve_stream_input,
-        configurable=dict(resolve_configurable(input)) if resolve_configurable else {},
+        resolve_configurable=resolve_configurable,
         recursion_limit=recursion_limit,
         state_keys=state_keys,
         control=control,
         remaining_ms=remaining_ms,
         debug=debug,
     )
-    async for event in run.events():
-        yield event
+    async with aclosing(run.events()) as events:
+        async for event in events:
+            yield event
 
 
 class AgentRun:
@@ -95,6 +100,7 @@ class AgentRun:
         *,
         agent: str,
         resolve_stream_input: InputResolver | None = None,
+        resolve_configurable: ConfigurableResolver | None = None,
         configurable: Mapping[str, Any] | None = None,
         recursion_limit: int | None = None,
         state_keys: Sequence[str] | None = None,
@@ -106,16 +112,19 @@ class AgentRun:
         self._graph = graph
         self._agent = agent
         self._resolve = resolve_stream_input
+        self._resolve_configurable = resolve_configurable
         self._state_keys = state_keys
         self._control = control or RunControl()
         self._remaining_ms = remaining_ms
         self._debug = debug
         self._usage = UsageCounter()
         self._turn: Turn | None = None
+        self._history: Sequence[Any] = ()
+        self._state_shown = False
         self._transformer = AguiTransformer()
         self._output: Thread = Thread()
         self._config: RunnableConfig = {
-            "configurable": {**_harmless(configurable or {}), "thread_id": input.thread_id},
+            "configurable": {**harmless(configurable or {}), "thread_id": input.thread_id},
             "callbacks": [MessageIdentity(), self._usage],
             "metadata": {RUN_ID_KEY: input.run_id},
         }
@@ -128,32 +137,40 @@ class AgentRun:
         Raises:
             RunRejected: it means nothing here. Other errors (the table is unreachable) belong on the stream.
         """
+        if self._resolve_configurable is not None:
+            self._config["configurable"] = {**harmless(self._resolve_configurable(self._input)), **self._config["configurable"]}
         thread = await read_thread(self._graph, self._config)
+        self._history = thread.messages
         self._turn = await plan_turn(self._input, thread, self._graph, self._config, self._resolve, self._state_keys or ())
         return self._turn
 
-    async def events(self) -> AsyncIterator[BaseEvent]:
+    async def events(self) -> AsyncGenerator[BaseEvent, None]:
         """The stream: RUN_STARTED, the run, one terminal event."""
         yield self._started()
         try:
-            async for event in self._body():
-                yield event
+            async with aclosing(self._body()) as body:
+                async for event in body:
+                    yield event
         except Exception as exc:  # noqa: BLE001 - whatever a graph raises ends in RUN_ERROR, and in the log with its stack
             for event in self._end_of(exc):
                 yield event
 
-    async def _body(self) -> AsyncIterator[BaseEvent]:
+    async def _body(self) -> AsyncGenerator[BaseEvent, None]:
         turn = self._turn or await self.prepare()
         for notice in turn.notices:
             yield notice
         if turn.runs:
-            async for event in self._drive(turn):
-                yield event
+            async with aclosing(self._drive(turn)) as driven:
+                async for event in driven:
+                    yield event
         if not self._transformer.lifecycle.finished:
             for event in await self._ending(turn):
                 yield event
 
     def _end_of(self, exc: Exception) -> list[BaseEvent]:
+        if self._transformer.lifecycle.finished:
+            log.error("the run went wrong after its terminal event", exc_info=exc)
+            return []
         if isinstance(exc, RunRejected):
             return [RunErrorEvent(message=exc.message, code=exc.code)]
         if isinstance(exc, GraphDrained):
@@ -163,26 +180,33 @@ class AgentRun:
     # -- the run
 
     def _started(self) -> RunStartedEvent:
-        echo = self._input.model_copy(update={"messages": trailing_messages(self._input)})
+        # what has no type may hold what UTF-8 or JSON has no form for: a lone surrogate, NaN
+        free = {field: jsonable(getattr(self._input, field)) for field in ("state", "forwarded_props")}
+        echo = self._input.model_copy(update={**free, "messages": trailing_messages(self._input)})
         return RunStartedEvent(protocol_version=PROTOCOL_VERSION, thread_id=self._input.thread_id, run_id=self._input.run_id, input=echo)
 
-    async def _drive(self, turn: Turn) -> AsyncIterator[BaseEvent]:
-        config = self._config
+    async def _drive(self, turn: Turn) -> AsyncGenerator[BaseEvent, None]:
+        config: RunnableConfig = {**self._config, "metadata": {**self._config["metadata"], **turn.metadata}}
         if turn.fork is not None:
             config = {**config, "configurable": {**turn.fork.get("configurable", {}), **config["configurable"]}}
         deadline = self._drain_before_the_deadline()
-        run = await self._start(turn.graph_input, config)
+        announced = frozenset(call.wire for call in wire_call_ids(self._history)) if turn.fork is None else frozenset()
+        run = await self._start(turn.graph_input, config, announced)
         try:
             async with run:
                 async for event in run.extensions["agui_events"]:
-                    yield self._with_our_ids(event)
+                    if event.type in _TOUCHED:
+                        for touched in self._touch(event):
+                            yield touched
+                    else:
+                        yield event
                 if not has_checkpointer(self._graph):
                     self._output = Thread(values=await run.output() or {}, interrupts=tuple(await run.interrupts()))
         finally:
             if deadline is not None:
                 deadline.cancel()
 
-    async def _start(self, graph_input: Any, config: RunnableConfig) -> Any:
+    async def _start(self, graph_input: Any, config: RunnableConfig, announced: frozenset[str]) -> Any:
         """Starts the run with our transformer, unless the graph was compiled with one: the same one twice is a key conflict."""
         run = await self._stream(graph_input, config, None)
         if "agui_events" in run.extensions:
@@ -191,7 +215,7 @@ class AgentRun:
         instances: list[AguiTransformer] = []
 
         def factory(scope: tuple[str, ...]) -> AguiTransformer:
-            instances.append(AguiTransformer(scope))
+            instances.append(AguiTransformer(scope, announced=announced))
             return instances[-1]
 
         run = await self._stream(graph_input, config, [factory])
@@ -206,10 +230,15 @@ class AgentRun:
                 graph_input, config, version="v3", transformers=transformers, control=self._control, **durability
             )
 
-    def _with_our_ids(self, event: BaseEvent) -> BaseEvent:
+    def _touch(self, event: BaseEvent) -> list[BaseEvent]:
+        """A native event that needs something of the run: its ids, or the state that a first delta is a change of."""
         if event.type is EventType.RUN_FINISHED:
-            return event.model_copy(update={"thread_id": self._input.thread_id, "run_id": self._input.run_id})
-        return event
+            return [event.model_copy(update={"thread_id": self._input.thread_id, "run_id": self._input.run_id})]
+        first = not self._state_shown
+        self._state_shown = True
+        if first and event.type is EventType.STATE_DELTA:
+            return [StateSnapshotEvent(snapshot=public_state(Thread(self._transformer.values), self._state_keys)), event]
+        return [event]
 
     def _drain_before_the_deadline(self) -> asyncio.TimerHandle | None:
         if self._remaining_ms is None:
@@ -221,10 +250,10 @@ class AgentRun:
 
     async def _ending(self, turn: Turn) -> list[BaseEvent]:
         thread = await read_thread(self._graph, self._config) if has_checkpointer(self._graph) else self._output
-        interrupts = map_interrupts(thread.interrupts)
+        interrupts = map_interrupts(thread.interrupts, thread.messages)
         events = self._transformer.close(suspended=[i.id for i in interrupts] if interrupts else None)
         snapshot = public_state(thread, self._state_keys)
-        if interrupts or snapshot != jsonable(self._input.state or {}):
+        if interrupts or self._state_shown or snapshot != jsonable(self._input.state or {}):
             events.append(StateSnapshotEvent(snapshot=snapshot))
         if messages := messages_to_agui([*thread.messages, *turn.unsent]):
             events.append(MessagesSnapshotEvent(messages=messages))
@@ -232,8 +261,12 @@ class AgentRun:
         return [*events, self._finished(outcome)]
 
     def _success(self, thread: Thread) -> dict[str, Any]:
-        pending = self._pending_frontend_calls(thread) if self._input.protocol_version else []
+        pending = self._pending_frontend_calls(thread) if self._peer_knows_1_0() else []
         return {"type": "success"} | ({"pendingToolCallIds": pending} if pending else {})
+
+    def _peer_knows_1_0(self) -> bool:
+        """Whether the client declared protocol 1.0 or newer: 0.x clients reject `cancelled` and `pendingToolCallIds`."""
+        return bool(re.match(r"0*[1-9]", self._input.protocol_version or ""))
 
     def _pending_frontend_calls(self, thread: Thread) -> list[str]:
         last = next((m for m in reversed(thread.messages) if isinstance(m, AIMessage)), None)
@@ -248,26 +281,18 @@ class AgentRun:
     def _drained(self, reason: str) -> list[BaseEvent]:
         code = "STOPPED" if reason == STOP_REASON else "RUN_DEADLINE"
         events = self._transformer.close(failed=MESSAGES[code])
-        if code == "STOPPED" and self._input.protocol_version:
+        if code == "STOPPED" and self._peer_knows_1_0():
             return [*events, self._finished({"type": "cancelled"})]
         return [*events, RunErrorEvent(message=MESSAGES[code], code=code, usage=self._usage.total())]
 
     def _failed(self, exc: Exception) -> list[BaseEvent]:
         error = serialize_agent_error(exc, agent=self._agent, thread_id=self._input.thread_id, run_id=self._input.run_id)
         log.error("run failed: %s %s", error["code"], error["name"], extra={"error": error["json"]})
-        if self._transformer.lifecycle.finished:
-            return []
         metadata = {"name": error["name"]} | ({"detail": error["json"]["causes"]} if self._debug else {})
         events = self._transformer.close(failed=error["message"])
         return [*events, RunErrorEvent(message=error["message"], code=error["code"], usage=self._usage.total(), metadata=metadata)]
 
 
-def public_state(thread: Thread, state_keys: Sequence[str] | None) -> dict[str, Any]:
-    """What STATE_SNAPSHOT shows: the named keys that have a value, JSON-safe; without names every key but the messages."""
-    keys = thread.values.keys() if state_keys is None else state_keys
-    return {k: jsonable(thread.values[k]) for k in keys if k in thread.values and k != "messages"}
-
-
-def _harmless(configurable: Mapping[str, Any]) -> dict[str, Any]:
+def harmless(configurable: Mapping[str, Any]) -> dict[str, Any]:
     """Without the keys that decide which checkpoint is read: those are the thread's, not the client's."""
     return {k: v for k, v in configurable.items() if k != "thread_id" and not k.startswith(("checkpoint", "__pregel"))}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -11,8 +11,14 @@ from langchain_core.runnables import RunnableConfig
 from langgraph.pregel import Pregel
 from langgraph.types import Interrupt, StateSnapshot
 
+from graphs.stream import jsonable
+
 RUN_ID_KEY = "agui_run_id"
 """Checkpoint metadata: the AG-UI run that wrote it, so that a repeated runId is known as a retry."""
+ANSWER_KEY = "agui_answer:"
+"""Checkpoint metadata, with an interrupt's id behind it: the digest of the answer that the run was started with."""
+REMEMBERED_CHECKPOINTS = 200
+"""How far back answers are looked for."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +48,26 @@ async def earlier_states(graph: Pregel[Any, Any, Any, Any], config: RunnableConf
     """The thread's checkpoints, newest first, each with the config that forks from it."""
     async for snapshot in graph.aget_state_history(config):
         yield snapshot.config, _thread(snapshot)
+
+
+async def given_answers(graph: Pregel[Any, Any, Any, Any], config: RunnableConfig, interrupt_ids: Iterable[str]) -> dict[str, str]:
+    """Interrupt id → digest, of those that the thread's newest checkpoints say were answered."""
+    wanted = {ANSWER_KEY + interrupt_id: interrupt_id for interrupt_id in interrupt_ids}
+    found: dict[str, str] = {}
+    if not wanted:
+        return found
+    async for snapshot in graph.aget_state_history(config, limit=REMEMBERED_CHECKPOINTS):
+        metadata: Mapping[str, Any] = snapshot.metadata or {}
+        found |= {wanted[key]: str(metadata[key]) for key in wanted if key in metadata and wanted[key] not in found}
+        if len(found) == len(wanted):
+            break
+    return found
+
+
+def public_state(thread: Thread, state_keys: Sequence[str] | None) -> dict[str, Any]:
+    """What STATE_SNAPSHOT shows: the named keys that have a value, JSON-safe; without names every key but the messages."""
+    keys = thread.values.keys() if state_keys is None else state_keys
+    return {k: jsonable(thread.values[k]) for k in keys if k in thread.values and k != "messages"}
 
 
 def has_checkpointer(graph: Pregel[Any, Any, Any, Any]) -> bool:

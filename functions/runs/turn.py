@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from ag_ui.core import BaseEvent, RunAgentInput
@@ -14,7 +14,7 @@ from langgraph.types import Command
 
 from functions.runs.answers import Answers, match_answers
 from functions.runs.errors import RunRejected
-from functions.runs.thread import Thread, earlier_states, has_checkpointer
+from functions.runs.thread import ANSWER_KEY, Thread, earlier_states, given_answers, has_checkpointer
 from graphs.stream import message_from_agui, messages_from_agui, messages_to_agui, wire_call_ids
 
 LOST_RESULT = "The run ended before this tool returned a result."
@@ -30,6 +30,8 @@ class Turn:
     runs: bool = True
     fork: RunnableConfig | None = None
     notices: Sequence[BaseEvent] = ()
+    metadata: Mapping[str, str] = field(default_factory=dict)
+    """What the run's checkpoints keep about this input."""
     unsent: Sequence[BaseMessage] = ()
     """New messages that were not taken, shown at the end of the snapshot so that the client does not drop them."""
 
@@ -48,9 +50,11 @@ async def plan_turn(
         RunRejected: it means nothing (422), or answers a question wrongly (`INVALID_RESUME`).
     """
     if not has_checkpointer(graph):
-        return Turn(_graph_input(input, messages_from_agui(input.messages), graph, resolve, state_keys, thread))
+        given = _graph_input(input, messages_from_agui(input.messages), graph, resolve, state_keys, thread)
+        return Turn(given, notices=match_answers(input.resume or (), ()).ignored)
     new = _new_messages(input, thread)
     answers = match_answers(input.resume or (), thread.interrupts)
+    await _refuse_other_answers(answers, graph, config)
     if thread.interrupts:
         return _answering(answers, new)
     if new:
@@ -69,7 +73,15 @@ def _answering(answers: Answers, new: Sequence[BaseMessage]) -> Turn:
     unsent = [m for m in new if isinstance(m, HumanMessage)]
     if not answers.values:
         return Turn(runs=False, notices=answers.ignored, unsent=unsent)
-    return Turn(Command(resume=answers.values), notices=answers.ignored, unsent=unsent)
+    metadata = {ANSWER_KEY + interrupt_id: digest for interrupt_id, digest in answers.digests.items()}
+    return Turn(Command(resume=answers.values), notices=answers.ignored, metadata=metadata, unsent=unsent)
+
+
+async def _refuse_other_answers(answers: Answers, graph: Pregel[Any, Any, Any, Any], config: RunnableConfig) -> None:
+    """A question takes one answer: the same again (a double click) changes nothing, another one is too late."""
+    for interrupt_id, digest in (await given_answers(graph, config, answers.unknown)).items():
+        if digest != answers.unknown[interrupt_id]:
+            raise RunRejected(409, "ALREADY_ANSWERED", f"The question {interrupt_id} was answered before, and differently.")
 
 
 def _without_messages(

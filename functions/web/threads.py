@@ -6,8 +6,7 @@ from typing import Any
 
 from fastapi import APIRouter
 
-from functions.runs.orchestrator import public_state
-from functions.runs.thread import Thread, read_thread
+from functions.runs.thread import Thread, public_state, read_thread
 from functions.web.current import Caller, Here
 from functions.web.problems import Problem
 from functions.web.run_input import check_id
@@ -38,4 +37,4 @@ async def _thread(served: Served, who: str, thread_id: str) -> Thread:
 
 
 def _interrupts(thread: Thread) -> dict[str, Any]:
-    return {"interrupts": [i.model_dump(by_alias=True) for i in map_interrupts(thread.interrupts)]}
+    return {"interrupts": [i.model_dump(by_alias=True) for i in map_interrupts(thread.interrupts, thread.messages)]}
