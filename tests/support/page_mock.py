@@ -1,4 +1,4 @@
-"""A function URL that says what a test tells it to, beside the page's own files. `python -m tests.support.page_mock` serves a demo of it."""
+"""A function URL that says what a test tells it to, beside the page's own files."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from typing import Any
 import uvicorn
 from starlette.applications import Starlette
 from starlette.requests import Request
-from starlette.responses import JSONResponse
+from starlette.responses import JSONResponse, Response
 from starlette.routing import Mount, Route
 from starlette.staticfiles import StaticFiles
 from starlette.types import Receive, Scope, Send
@@ -25,9 +25,11 @@ from starlette.types import Receive, Scope, Send
 PAGE = Path(__file__).parents[2] / "functions" / "web" / "page"
 STARTS_WITHIN = 10.0  # seconds
 
-# A step of a reply: an event to send, a pause in seconds, or BREAK (the connection is cut there).
+# A step of a reply: an event to send, a gate that the test opens when it has seen enough, a pause in seconds,
+# or BREAK (the connection is cut there).
 BREAK = "break"
-Step = Mapping[str, Any] | float | str
+Gate = threading.Event
+Step = Mapping[str, Any] | Gate | float | str
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +71,9 @@ class Mock:
         path, body = request.path_params["path"], await request.json()
         self.seen.append((path, body))
         replies = self.connects if path else self.runs
-        return _Answer(self, replies.popleft() if replies else Reply(status=404, error={"code": "NOT_FOUND", "message": "no such thread"}), body)
+        return _Answer(
+            self, replies.popleft() if replies else Reply(status=404, error={"code": "NOT_FOUND", "message": "no such thread"}), body
+        )
 
 
 @dataclass(slots=True)
@@ -106,6 +110,9 @@ class _Answer:
             await send({"type": "http.response.body", "body": frame.encode(), "more_body": True})
         elif isinstance(step, float):
             await asyncio.sleep(step)
+        elif isinstance(step, Gate):
+            while not await asyncio.to_thread(step.wait, 0.05):  # in slices: a gate that never opens must not outlive the stream
+                continue
 
     def _complete(self, event: Mapping[str, Any]) -> dict[str, Any]:
         if event["type"] not in ("RUN_STARTED", "RUN_FINISHED"):
@@ -128,9 +135,18 @@ def mock_app(mock: Mock) -> Starlette:
         routes=[
             Route("/config.json", config),
             Route("/agents/{name}/{path:path}", mock.answer, methods=["POST"]),
-            Mount("/", StaticFiles(directory=PAGE, html=True)),
+            Mount("/", _CachedFiles(directory=PAGE, html=True)),
         ]
     )
+
+
+class _CachedFiles(StaticFiles):
+    """The page's files do not change while tests run: a tab after the first need not ask for them again."""
+
+    def file_response(self, *args: Any, **kwargs: Any) -> Response:
+        response = super().file_response(*args, **kwargs)
+        response.headers["Cache-Control"] = "max-age=600"
+        return response
 
 
 @contextmanager

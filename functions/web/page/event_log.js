@@ -1,7 +1,7 @@
 // Every event as it came, with its time in milliseconds since its own request was sent.
 
 export class EventLog {
-  /** {run, kind, at, event, json} in order of arrival; `event` null marks the start of a request. */
+  /** {run, kind, at, event, json} in order of arrival; `event` null marks the start of a request, or how it broke. */
   records = [];
   #run = 0;
   #start = 0;
@@ -15,6 +15,11 @@ export class EventLog {
 
   add(event) {
     this.records.push({ run: this.#run, kind: event.type, at: this.elapsed(), event, json: JSON.stringify(event) });
+  }
+
+  /** The request ended without an event that says so: `kind` is shown as its last line, e.g. "HTTP 422". */
+  broke(kind) {
+    this.records.push({ run: this.#run, kind, at: this.elapsed(), event: null, json: "" });
   }
 
   elapsed() {

@@ -156,6 +156,7 @@ export class Session {
   async #failedRun(error, fresh) {
     if (this.#closed) return true;
     this.last = null;
+    this.log.broke(this.#controller.signal.aborted ? "stopped" : error.status ? `HTTP ${error.status}` : "broken off");
     if (this.#controller.signal.aborted) return this.#note(STOPPED);
     if (error instanceof HttpError) this.#note(httpNotice(error));
     else if (error instanceof BrokenStream) return await this.#recover(error, fresh);

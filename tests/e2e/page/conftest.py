@@ -3,21 +3,30 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
+from typing import Any
 from urllib.parse import urlsplit
 
 import pytest
-from playwright.sync_api import Browser, Page, sync_playwright
+from playwright.sync_api import Browser, ConsoleMessage, Error, Page, Request, expect, sync_playwright
 
 from tests.support.page_mock import Mock, served
 
 AGENTS = [
-    {"name": "reactAgent", "title": "Assistant", "description": "Searches a small knowledge base.", "url": "agents/reactAgent/", "offline": True},
+    {
+        "name": "reactAgent",
+        "title": "Assistant",
+        "description": "Searches a small knowledge base.",
+        "url": "agents/reactAgent/",
+        "offline": True,
+    },
     {"name": "dev", "title": "Demo", "description": "Asks for every kind of answer.", "url": "agents/dev/", "offline": False},
 ]
 # Chromium's own lines about a failed request; the tests that make one fail allow them.
 NETWORK_LINES = ("Failed to load resource",)
+PATIENCE_MS = 15_000  # a busy machine starts tabs slowly; what is there at once is seen at once
 ARGUMENTS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking"]
 
 
@@ -32,22 +41,38 @@ class Watched:
     may_fail: bool = False  # the test breaks a request on purpose
 
     def watch(self) -> None:
-        self.page.on("console", lambda message: self._heard(message.type, message.text))
-        self.page.on("pageerror", lambda error: self.complaints.append(f"error: {error}"))
-        self.page.on("request", lambda request: self._asked(request.url))
+        self.page.on("console", self._heard)
+        self.page.on("pageerror", self._threw)
+        self.page.on("request", self._asked)
 
-    def _heard(self, kind: str, text: str) -> None:
-        if kind in ("error", "warning") and not (self.may_fail and text.startswith(NETWORK_LINES)):
-            self.complaints.append(f"{kind}: {text}")
+    def unwatch(self) -> None:
+        self.page.remove_listener("console", self._heard)
+        self.page.remove_listener("pageerror", self._threw)
+        self.page.remove_listener("request", self._asked)
 
-    def _asked(self, url: str) -> None:
-        if urlsplit(url).netloc != urlsplit(self.address).netloc:
-            self.complaints.append(f"request to {url}")
+    def _heard(self, message: ConsoleMessage) -> None:
+        if message.type in ("error", "warning") and not (self.may_fail and message.text.startswith(NETWORK_LINES)):
+            self.complaints.append(f"{message.type}: {message.text}")
+
+    def _threw(self, error: Error) -> None:
+        self.complaints.append(f"error: {error}")
+
+    def _asked(self, request: Request) -> None:
+        if urlsplit(request.url).netloc != urlsplit(self.address).netloc:
+            self.complaints.append(f"request to {request.url}")
 
     def open(self, hash_: str = "#dev") -> Page:
         self.page.goto(f"{self.address}{hash_}")
         self.page.get_by_role("textbox", name="Message").wait_for()
         return self.page
+
+    def wait_until(self, true: Callable[[], bool]) -> None:
+        """Waits for something on the server's side."""
+        for _ in range(PATIENCE_MS // 20):
+            if true():
+                return
+            self.page.wait_for_timeout(20)
+        pytest.fail("it did not happen in time")
 
     def send(self, text: str) -> None:
         field = self.page.get_by_role("textbox", name="Message")
@@ -58,6 +83,7 @@ class Watched:
 @pytest.fixture(scope="session")
 def browser() -> Iterator[Browser]:
     """Chromium: the system's if there is one, else the one `playwright install chromium` put there."""
+    expect.set_options(timeout=PATIENCE_MS)
     with sync_playwright() as playwright:
         found = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
         browser = playwright.chromium.launch(executable_path=found, args=ARGUMENTS)
@@ -82,13 +108,33 @@ def mock(mock_server: tuple[Mock, str]) -> Mock:
     return mock
 
 
-@pytest.fixture
-def watched(browser: Browser, mock: Mock, mock_server: tuple[Mock, str]) -> Iterator[Watched]:
-    """A fresh tab; at the end the test fails on any console error, exception or request to another host."""
-    context = browser.new_context(viewport={"width": 1360, "height": 860})
-    context.set_default_timeout(5_000)
-    one = Watched(context.new_page(), mock, mock_server[1])
+@contextmanager
+def watched_page(page: Page, mock: Mock, address: str) -> Iterator[Watched]:
+    """A tab as if it were new; at the end the test fails on any console error, exception or request to another host."""
+    one = Watched(page, mock, address)
     one.watch()
     yield one
-    context.close()
+    page.unroute_all()
+    page.evaluate("sessionStorage.clear(); localStorage.clear()")
+    one.unwatch()
+    page.goto("about:blank")
     assert one.complaints == []
+
+
+def tab(browser: Browser, **options: Any) -> Page:
+    """One tab for many tests: to open a tab and to fetch the files takes longer than most tests."""
+    context = browser.new_context(**options)
+    context.set_default_timeout(PATIENCE_MS)
+    return context.new_page()
+
+
+@pytest.fixture(scope="session")
+def desktop(browser: Browser) -> Page:
+    return tab(browser, viewport={"width": 1360, "height": 860})
+
+
+@pytest.fixture
+def watched(desktop: Page, mock: Mock, mock_server: tuple[Mock, str]) -> Iterator[Watched]:
+    """The page on a desk, see `watched_page`."""
+    with watched_page(desktop, mock, mock_server[1]) as one:
+        yield one

@@ -17,9 +17,9 @@ function glimpse(event) {
 
 export const timeText = (ms) => (ms < 10_000 ? `${ms.toFixed(0)} ms` : `${(ms / 1000).toFixed(2)} s`);
 
-/** A heading for the first row of a request. */
+/** A line between events: a request leaves, or broke. */
 function requestRow({ run, kind }) {
-  return el("li", { class: "request-row" }, `${run} · ${KINDS[kind]}`);
+  return el("li", { class: "request-row" }, `${run} · ${KINDS[kind] ?? kind}`);
 }
 
 export function eventRow(record) {

@@ -6,7 +6,8 @@ import { el, icon, setText } from "./dom.js";
 import { eventRow, timeText } from "./event_row.js";
 import { Follower } from "./scroll.js";
 
-const MAX_ROWS = 1500;
+const MAX_ROWS = 1000;
+const TRIM_ROWS = 300;
 const isDelta = ({ kind }) => /_(CONTENT|ARGS|CHUNK)$/.test(kind);
 
 export class EventsPane {
@@ -63,14 +64,24 @@ export class EventsPane {
     const rows = records.slice(this.#drawn).filter((record) => this.#matches(record)).slice(-MAX_ROWS).map(eventRow);
     this.#drawn = records.length;
     this.#list.append(...rows);
-    while (this.#list.children.length > MAX_ROWS) this.#list.firstChild.remove();
+    this.#trim();
     if (!this.#list.querySelector("button[tabindex='0']")) this.#list.querySelector("button.event-head")?.setAttribute("tabindex", "0");
     setText(this.#summary, this.#describe(records));
     this.#follower.afterDraw();
   }
 
+  // In one go and not at every frame: taking rows from the head of a list one by one is slow.
+  #trim() {
+    const surplus = this.#list.children.length - MAX_ROWS;
+    if (surplus < TRIM_ROWS) return;
+    const range = document.createRange();
+    range.setStart(this.#list, 0);
+    range.setEnd(this.#list, surplus);
+    range.deleteContents();
+  }
+
   #describe(records) {
-    const run = records.filter(({ run: number, event }) => event && number === records.at(-1).run);
+    const run = records.slice(records.findLastIndex(({ at, event }) => event === null && at === 0) + 1).filter(({ event }) => event);
     if (!run.length) return "";
     const bytes = run.reduce((sum, { json }) => sum + json.length, 0);
     return `${run.length} events · ${(bytes / 1024).toFixed(1)} KB · first after ${timeText(run[0].at)} · last after ${timeText(run.at(-1).at)}`;
