@@ -28,12 +28,12 @@ class PayloadMissing(StoreError):
 
 
 @contextmanager
-def explained(table: str, endpoint: str) -> Iterator[None]:
-    """Turns the AWS errors with a known remedy into a `StoreError`; the others pass as they are."""
+def explained(name: str, endpoint: str) -> Iterator[None]:
+    """Turns the AWS errors with a known remedy into a `StoreError`; the others pass as they are. `name`: of the table or bucket."""
     try:
         yield
     except ClientError as error:
-        explanation = _explain(error, table, endpoint)
+        explanation = _explain(error, name, endpoint)
         if explanation is None:
             raise
         raise explanation from error
@@ -43,18 +43,20 @@ def error_code(error: ClientError) -> str:
     return error.response.get("Error", {}).get("Code", "")
 
 
-def _explain(error: ClientError, table: str, endpoint: str) -> StoreError | None:
+def _explain(error: ClientError, name: str, endpoint: str) -> StoreError | None:
     code = error_code(error)
     if code == "ResourceNotFoundException":
         return TableMissing(
-            f"DynamoDB table {table!r} does not exist at {endpoint}. Create it with `cdk deploy` or "
+            f"DynamoDB table {name!r} does not exist at {endpoint}. Create it with `cdk deploy` or "
             "`functions.store.tables.create_tables(client, prefix)`, or correct AGENTS_TABLE_PREFIX or AWS_REGION."
         )
+    if code == "NoSuchBucket":
+        return StoreError(f"S3 bucket {name!r} does not exist at {endpoint}. Create it with `cdk deploy`, or correct AGENTS_BUCKET.")
     if code in THROTTLED:
         return Throttled(
-            f"DynamoDB throttled {error.operation_name} on table {table!r} and retries did not help. "
+            f"DynamoDB throttled {error.operation_name} on table {name!r} and retries did not help. "
             "Use on-demand capacity or raise the table's limit; one partition (a thread) takes 1,000 write units a second."
         )
     if code in DENIED:
-        return StoreError(f"AWS denied {error.operation_name} on {table!r} ({code}): allow the action in the role's policy.")
+        return StoreError(f"AWS denied {error.operation_name} on {name!r} ({code}): allow the action in the role's policy.")
     return None

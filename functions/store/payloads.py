@@ -10,13 +10,14 @@ import hashlib
 import uuid
 import zlib
 from collections.abc import Mapping
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
 from langgraph.checkpoint.serde.base import SerializerProtocol
 
 from functions.store import keys
-from functions.store.errors import PayloadMissing
+from functions.store.errors import PayloadMissing, StoreError, explained
 from functions.store.table import Item, Table
 
 if TYPE_CHECKING:
@@ -108,17 +109,22 @@ class Objects:
     bucket: str
     table: str
 
+    def _explained(self) -> AbstractContextManager[None]:
+        return explained(self.bucket, self.client.meta.endpoint_url)
+
     def prefix(self, pk: str) -> str:
         return f"{self.table}/{hashlib.sha256(pk.encode()).hexdigest()}/"
 
     def store(self, address: keys.Address, checkpoint_id: str, packed: Packed, expiry: Item) -> Item:
         name = f"{self.prefix(address.pk)}{uuid.uuid4().hex}"
-        self.client.put_object(Bucket=self.bucket, Key=name, Body=packed.data)
+        with self._explained():
+            self.client.put_object(Bucket=self.bucket, Key=name, Body=packed.data)
         return packed.cell(o={"S": name})
 
     def load(self, address: keys.Address, checkpoint_id: str, name: str) -> bytes:
         try:
-            return self.client.get_object(Bucket=self.bucket, Key=name)["Body"].read()
+            with self._explained():
+                return self.client.get_object(Bucket=self.bucket, Key=name)["Body"].read()
         except self.client.exceptions.NoSuchKey as error:
             raise PayloadMissing(_missing(address, checkpoint_id, f"s3://{self.bucket}/{name}")) from error
 
@@ -131,7 +137,12 @@ class Objects:
     def delete(self, names: list[str]) -> None:
         for start in range(0, len(names), OBJECTS_PER_DELETE):
             batch = [{"Key": name} for name in names[start : start + OBJECTS_PER_DELETE]]
-            self.client.delete_objects(Bucket=self.bucket, Delete={"Objects": batch, "Quiet": True})  # type: ignore[typeddict-item]
+            with self._explained():
+                answer = self.client.delete_objects(Bucket=self.bucket, Delete={"Objects": batch, "Quiet": True})  # type: ignore[typeddict-item]
+            if failed := answer.get("Errors"):
+                raise StoreError(
+                    f"S3 did not delete {len(failed)} objects of bucket {self.bucket!r} ({failed[0].get('Code')}): repeat the call."
+                )
 
     def delete_thread(self, pk: str) -> None:
         pages = self.client.get_paginator("list_objects_v2").paginate(Bucket=self.bucket, Prefix=self.prefix(pk))

@@ -88,7 +88,7 @@ def test_user_metadata_does_not_break_the_thread(make_saver: MakeSaver) -> None:
 # cost
 
 RUN_CALLS = 20
-RUN_UNITS = 46
+RUN_UNITS = 45
 
 
 @pytest.mark.parametrize("history", [20])

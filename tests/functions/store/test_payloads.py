@@ -5,10 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from botocore.exceptions import ClientError
 
 from functions.store.checkpoints import DynamoDBSaver
-from functions.store.errors import PayloadMissing
+from functions.store.errors import PayloadMissing, StoreError
 from functions.store.payloads import Packed, pack, too_large
 from tests.functions.store.conftest import MakeSaver
 from tests.support.checkpoints import config, noise, put
@@ -78,7 +77,7 @@ def test_the_payload_is_written_before_the_checkpoint(dynamo: Dynamo, make_saver
 def test_s3_failing_leaves_no_checkpoint(dynamo: Dynamo, make_saver: MakeSaver) -> None:
     """A checkpoint whose object could not be stored does not appear; the error says which bucket."""
     saver = make_saver(bucket="no-such-bucket")
-    with pytest.raises(ClientError, match="NoSuchBucket"):
+    with pytest.raises(StoreError, match=r"'no-such-bucket' does not exist.*AGENTS_BUCKET"):
         put(saver, config("t"), {"blob": noise(600_000)})
     assert dynamo.items() == []
 
