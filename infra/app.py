@@ -12,6 +12,9 @@ from infra.toolchain import use_node
 if TYPE_CHECKING:
     import aws_cdk as cdk
 
+# What the CLI adds by itself and refuses to see in cdk.json; the tests find resources by their path.
+CLI_CONTEXT = {"aws:cdk:enable-path-metadata": True, "aws:cdk:enable-asset-metadata": True}
+
 
 def build_app(context: Mapping[str, Any] | None = None, *, outdir: str | None = None) -> cdk.App:
     """The app with one `AgentStack`. `context` goes over cdk.json's, and `cdk -c key=value` over both; its keys are `Deployment`'s fields.
@@ -26,7 +29,7 @@ def build_app(context: Mapping[str, Any] | None = None, *, outdir: str | None = 
 
     from infra.stack import AgentStack
 
-    app = cdk.App(context=project_context() | dict(context or {}), outdir=outdir, analytics_reporting=False)
+    app = cdk.App(context=CLI_CONTEXT | project_context() | dict(context or {}), outdir=outdir, analytics_reporting=False)
     AgentStack(app, _deployment(app))
     cdk.Validations.of(app).add_plugins(AwsSolutionsChecks(app))
     return app
