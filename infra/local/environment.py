@@ -13,6 +13,9 @@ from infra.local.process import Process
 from infra.local.runtime_api import RuntimeApi
 
 ARN = "arn:aws:lambda:us-east-1:000000000000:function:"
+LISTEN_TURNS = 8
+"""Turns of the event loop before an event is handed over: so many lead from a closed socket to the API's knowing of it. An event that
+is written to a dead worker cannot be given to another: nobody could tell that it had not begun."""
 PRELOAD = (
     "ag_ui.core",
     "aws_lambda_powertools",
@@ -54,6 +57,8 @@ class Environment:
     async def start(self, env: Mapping[str, str], preload: Sequence[str] = PRELOAD) -> None:
         """Spawns the process; it begins to import at once."""
         self._process = await Process.start("infra.local.child", *preload, env=env, output=self._voice)
+        if self.stopping:  # asked to end while the process was being made: `stop` had nothing to end yet
+            await self._process.stop()
         self._voice.label = f"spare {self.pid}"
 
     async def adopt(self, agent: str, variables: Mapping[str, str]) -> None:
@@ -104,6 +109,10 @@ class Environment:
     async def invoke(self, event: Mapping[str, Any], *, timeout_ms: int) -> Invocation:
         """Hands it an event; returns once it was taken. Raises `IdleDeath`."""
         assert self._api is not None
+        for _ in range(LISTEN_TURNS):
+            await asyncio.sleep(0)
+        if not self._api.waiting.is_set():
+            raise IdleDeath("the worker hung up while it was idle")
         invocation = self._api.invoke(event, timeout_ms=timeout_ms)
         await self._first(invocation.taken.wait())
         if not invocation.taken.is_set():
