@@ -13,7 +13,7 @@ import time
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
-from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
+from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar, cast
 
 from langchain_core.runnables import RunnableConfig
 from langgraph.checkpoint.base import (
@@ -43,6 +43,9 @@ if TYPE_CHECKING:
 
 P = ParamSpec("P")
 R = TypeVar("R")
+
+LONGEST_CONFIG_TEXT = 1_024
+"""Characters of a text in the run's config that is kept with every checkpoint, to filter by."""
 
 
 class DynamoDBSaver(BaseCheckpointSaver[Any]):
@@ -161,7 +164,7 @@ class DynamoDBSaver(BaseCheckpointSaver[Any]):
     ) -> RunnableConfig:
         """Stores the checkpoint whole; `new_versions` is not needed for that."""
         address = self._address(config)
-        self._writer.checkpoint(address, checkpoint, get_checkpoint_metadata(config, metadata))
+        self._writer.checkpoint(address, checkpoint, _metadata(config, metadata))
         return address.config(checkpoint["id"])
 
     def put_writes(self, config: RunnableConfig, writes: Sequence[tuple[str, Any]], task_id: str, task_path: str = "") -> None:
@@ -241,6 +244,14 @@ class DynamoDBSaver(BaseCheckpointSaver[Any]):
 
     async def aget_delta_channel_history(self, *, config: RunnableConfig, channels: Sequence[str]) -> Mapping[str, DeltaChannelHistory]:
         return await self._run(partial(self.get_delta_channel_history, config=config, channels=channels))
+
+
+def _metadata(config: RunnableConfig, metadata: CheckpointMetadata) -> CheckpointMetadata:
+    """LangGraph's rule (user keys never replace its own), without long texts of the run's config: a prompt of 32,000 characters in
+    `configurable` would be written again with every step."""
+    full = get_checkpoint_metadata(config, metadata)
+    short = {k: v for k, v in full.items() if k in metadata or not isinstance(v, str) or len(v) <= LONGEST_CONFIG_TEXT}
+    return cast(CheckpointMetadata, short)
 
 
 def _wanted(reader: Reader, filter: Mapping[str, Any], before: str | None, found: Record) -> bool:

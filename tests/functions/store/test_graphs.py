@@ -8,7 +8,7 @@ import sys
 from typing import Any
 
 import pytest
-from langgraph.checkpoint.base import BaseCheckpointSaver
+from langgraph.checkpoint.base import BaseCheckpointSaver, empty_checkpoint
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
 from langgraph.types import Command
@@ -72,6 +72,16 @@ def test_history_update_and_fork(make_saver: MakeSaver, make: str) -> None:
     assert done["log"] == ["quoted", "answered yes", "changed", "paid"]
     assert graph.get_state(at).values["log"] == done["log"]
     assert len(list(graph.get_state_history(at))) == 7
+
+
+def test_a_long_prompt_in_the_config_is_not_stored_with_every_step(make_saver: MakeSaver) -> None:
+    """Short texts of `configurable` are there to filter by; 32,000 characters would be paid for at every checkpoint."""
+    saver = make_saver()
+    at: Any = {"configurable": {"thread_id": "t", "checkpoint_ns": "", "kbId": "sample", "userPrompt": "x" * 32_000}}
+    saver.put(at, empty_checkpoint(), {"source": "input", "step": -1}, {})
+    found = saver.get_tuple(config("t"))
+    assert found is not None
+    assert found.metadata == {"source": "input", "step": -1, "kbId": "sample"}
 
 
 def test_user_metadata_does_not_break_the_thread(make_saver: MakeSaver) -> None:
