@@ -2,8 +2,7 @@
 
 const PROMPTS = {
   dev: ["start demo"],
-  reactAgent: ["What can you look up for me?", "How do I get a refund?", "Help me choose a plan", "年假有几天？"],
-  kb: ["How many days of annual leave do I have?", "年假可以结转吗？"],
+  reactAgent: ["How many days of annual leave do I have?", "年假有几天？", "Ask me two things at once: ask two", "Let me choose what to search for", "count to 100"],
 };
 const ANY = ["Hello! What can you do?"];
 

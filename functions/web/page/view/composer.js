@@ -3,6 +3,7 @@
 import { el, icon } from "./dom.js";
 import { submitOnEnter } from "../cards/fields.js";
 
+const MAX_ROWS = 8;
 const PLACEHOLDER = { idle: "Write a message…", running: "The agent is working…", connecting: "Reading the thread…", waiting: "Answer the question above to go on" };
 
 export class Composer {
@@ -21,14 +22,14 @@ export class Composer {
       send(text);
     });
     submitOnEnter(this.#field, this.root);
-    this.#field.addEventListener("input", () => this.#allowSend());
+    this.#field.addEventListener("input", () => this.#typed());
     this.#stop.addEventListener("click", stop);
   }
 
   /** Puts `text` into the field, e.g. a message that could not be sent. */
   draft(text) {
     this.#field.value = text;
-    this.#allowSend();
+    this.#typed();
   }
 
   get text() {
@@ -49,6 +50,12 @@ export class Composer {
     this.#stop.hidden = !busy;
     this.#allowSend();
     if (hadFocus && !this.root.contains(document.activeElement) && status !== "waiting") this.focus();
+  }
+
+  // Browsers without `field-sizing` grow by rows.
+  #typed() {
+    this.#field.rows = Math.min(MAX_ROWS, this.#field.value.split("\n").length);
+    this.#allowSend();
   }
 
   #allowSend() {

@@ -11,7 +11,7 @@ function statusOf(call, { transcript, busy, waitingFor }) {
   if (transcript.open.has(call.id)) return "writing";
   if (result) return result.error ? "failed" : "done";
   if (busy) return "running";
-  return waitingFor.has(call.id) ? "waiting" : "none";
+  return waitingFor.has(call.id) || waitingFor.has(undefined) ? "waiting" : "none"; // undefined: a question that names no call
 }
 
 export class ToolCard {

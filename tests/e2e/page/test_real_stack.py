@@ -1,0 +1,68 @@
+"""The page with the real stack behind it: store, workers, function URLs, as `agents dev` starts them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from tests.e2e.page.conftest import Watched, watched_page
+from tests.support.local_stack import Stack
+from tests.support.page_mock import Mock
+
+pytestmark = pytest.mark.browser
+
+
+@pytest.fixture
+def real(desktop: Page, stack: Stack) -> Iterator[Watched]:
+    """The page as the stack serves it; `mock` is not asked."""
+    with watched_page(desktop, Mock([]), f"{stack.url}/") as one:
+        yield one
+
+
+def test_the_demo_by_clicking(real: Watched) -> None:
+    """dev goes through select, input, select, multiSelect and approval by hand; a reload at the approval changes nothing."""
+    page = real.open("#dev")
+    card = page.locator(".card:visible")
+    page.get_by_role("button", name="start demo").click()
+    page.get_by_role("button", name="人在回路演示").click()
+    card.get_by_role("textbox").fill("weekly report")
+    page.keyboard.press("Enter")
+    page.get_by_role("button", name="高").click()
+    card.get_by_role("checkbox").first.check()
+    page.get_by_role("button", name="Send selection").click()
+    expect(card.locator(".details")).to_contain_text("weekly report")
+    page.reload()
+    expect(card.locator(".details")).to_contain_text("weekly report")
+    page.get_by_role("button", name="Approve").click()
+    expect(page.locator(".assistant")).to_contain_text("已批准执行")
+    expect(page.locator(".status-line")).to_contain_text("Done")
+
+
+def test_two_questions_in_one_turn(real: Watched) -> None:
+    """reactAgent asks two things at once; each answer reaches the question it was given to, and the tools say who waits."""
+    page = real.open("#reactAgent")
+    real.send("ask two")
+    expect(page.locator(".card")).to_have_count(2)
+    expect(page.locator(".tool[data-status=waiting]")).to_have_count(2)
+    for question, answer in (("What is your name?", "Ada"), ("Which city do you live in?", "Oslo")):
+        page.get_by_role("group", name=question).get_by_role("textbox").fill(answer)
+        page.keyboard.press("Enter")
+    page.get_by_role("button", name="Send answers").click()
+    for question, answer in (("name", "Ada"), ("city", "Oslo")):
+        tool = page.locator(".tool", has_text=question)
+        expect(tool.get_by_role("region", name="Result", exact=True)).to_contain_text(answer)
+    expect(page.locator(".status-line")).to_contain_text("Done")
+
+
+def test_a_cited_answer(real: Watched) -> None:
+    """reactAgent offline: thinking, a search with its result, an answer with a link; after a reload all of it is still there."""
+    page = real.open("#reactAgent")
+    real.send("How many days of annual leave do I have?")
+    expect(page.locator(".status-line")).to_contain_text("Done")
+    for _ in range(2):
+        expect(page.locator(".tool[data-status=done]")).to_contain_text("kb_search")
+        expect(page.locator(".assistant .prose a").last).to_have_attribute("href", "/kb?doc=leave-policy-en&chunk=1")
+        expect(page.locator(".thinking").first).to_be_visible()
+        page.reload()
