@@ -27,6 +27,7 @@ from langgraph.errors import GraphDrained
 from langgraph.pregel import Pregel
 from langgraph.runtime import RunControl
 
+from functions.runs.echo import echoed
 from functions.runs.errors import MESSAGES, RunRejected, serialize_agent_error
 from functions.runs.thread import RUN_ID_KEY, Thread, has_checkpointer, public_state, read_thread
 from functions.runs.turn import InputResolver, Turn, frontend_tools, plan_turn, trailing_messages
@@ -180,9 +181,7 @@ class AgentRun:
     # -- the run
 
     def _started(self) -> RunStartedEvent:
-        # what has no type may hold what UTF-8 or JSON has no form for: a lone surrogate, NaN
-        free = {field: jsonable(getattr(self._input, field)) for field in ("state", "forwarded_props")}
-        echo = self._input.model_copy(update={**free, "messages": trailing_messages(self._input)})
+        echo = echoed(self._input, trailing_messages(self._input))
         return RunStartedEvent(protocol_version=PROTOCOL_VERSION, thread_id=self._input.thread_id, run_id=self._input.run_id, input=echo)
 
     async def _drive(self, turn: Turn) -> AsyncGenerator[BaseEvent, None]:
@@ -190,8 +189,9 @@ class AgentRun:
         if turn.fork is not None:
             config = {**config, "configurable": {**turn.fork.get("configurable", {}), **config["configurable"]}}
         deadline = self._drain_before_the_deadline()
-        announced = frozenset(call.wire for call in wire_call_ids(self._history)) if turn.fork is None else frozenset()
-        run = await self._start(turn.graph_input, config, announced)
+        run = await self._start(turn.graph_input, config)
+        if turn.fork is None:
+            self._transformer.know_history(self._history)
         try:
             async with run:
                 async for event in run.extensions["agui_events"]:
@@ -206,7 +206,7 @@ class AgentRun:
             if deadline is not None:
                 deadline.cancel()
 
-    async def _start(self, graph_input: Any, config: RunnableConfig, announced: frozenset[str]) -> Any:
+    async def _start(self, graph_input: Any, config: RunnableConfig) -> Any:
         """Starts the run with our transformer, unless the graph was compiled with one: the same one twice is a key conflict."""
         run = await self._stream(graph_input, config, None)
         if "agui_events" in run.extensions:
@@ -215,7 +215,7 @@ class AgentRun:
         instances: list[AguiTransformer] = []
 
         def factory(scope: tuple[str, ...]) -> AguiTransformer:
-            instances.append(AguiTransformer(scope, announced=announced))
+            instances.append(AguiTransformer(scope))
             return instances[-1]
 
         run = await self._stream(graph_input, config, [factory])

@@ -77,11 +77,13 @@ def _agent_run(served: Served, request: Request, who: str, input: RunAgentInput)
 
 
 async def _prepare(run: AgentRun) -> None:
-    """Lets a rejected input be an HTTP error. Anything else that fails here fails again on the stream, where it belongs."""
+    """Lets a rejected input be an HTTP error. Anything else that fails here fails again on the stream, where it belongs; so does a wrong
+    answer to a question: a client that resumes reads `RUN_ERROR`, and keeps the question open."""
     try:
         await run.prepare()
-    except RunRejected:
-        raise
+    except RunRejected as rejected:
+        if rejected.code != "INVALID_RESUME":
+            raise
     except Exception:
         log.exception("the thread could not be read before the stream")
 
