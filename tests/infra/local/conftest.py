@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import os
 import signal
-import sys
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field
@@ -60,19 +59,26 @@ async def eventually(holds: Callable[[], object], seconds: float = 10.0) -> None
 
 
 async def kill(pid: int) -> None:
-    """SIGKILL, and the wait for the exit: a process that is about to die can still be handed an event."""
+    """SIGKILL of a child, and the wait until its exit code was taken: before that a thread of it may still hold its sockets open."""
     os.kill(pid, signal.SIGKILL)
-    await eventually(lambda: not is_running(pid))
+    await eventually(lambda: not exists(pid))
+
+
+def exists(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    return True
 
 
 def is_running(pid: int) -> bool:
+    """Of anybody's process. A zombie is not: in a container nobody may be there to take an orphan's exit code."""
     try:
-        os.kill(pid, 0)
-        status = Path(f"/proc/{pid}/stat").read_text() if sys.platform == "linux" else ""
-    except (ProcessLookupError, FileNotFoundError):
-        return False
-    # a zombie has ended: in a container nobody may be there to take its exit code
-    return not status.rpartition(")")[2].startswith(" Z")
+        stat = Path(f"/proc/{pid}/stat").read_text()
+    except OSError:
+        return exists(pid)
+    return not stat.rpartition(")")[2].startswith(" Z")
 
 
 @pytest.fixture
