@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextvars
+import os
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, TypeVar
@@ -31,12 +32,16 @@ CONFIG = Config(
 
 
 def dynamodb_client(endpoint_url: str | None = None, region_name: str | None = None) -> DynamoDBClient:
-    """boto3 itself reads AWS_ENDPOINT_URL and AWS_REGION where an argument is None."""
-    return boto3.session.Session().client("dynamodb", endpoint_url=endpoint_url, region_name=region_name, config=CONFIG)
+    """boto3 itself reads AWS_ENDPOINT_URL; of the two names for the region it reads AWS_DEFAULT_REGION alone, so AWS_REGION is read here."""
+    return boto3.session.Session().client("dynamodb", endpoint_url=endpoint_url, region_name=region_name or _region(), config=CONFIG)
 
 
 def s3_client(endpoint_url: str | None = None, region_name: str | None = None) -> S3Client:
-    return boto3.session.Session().client("s3", endpoint_url=endpoint_url, region_name=region_name, config=CONFIG)
+    return boto3.session.Session().client("s3", endpoint_url=endpoint_url, region_name=region_name or _region(), config=CONFIG)
+
+
+def _region() -> str | None:
+    return os.environ.get("AWS_REGION")
 
 
 class Calls:
