@@ -18,6 +18,8 @@ class CallLedger:
         self._turns: dict[str, int] = {}
         self.unanswered: dict[str, str] = {}
         """Wire id → model's id, of calls announced in this stream (or open in history) that have no result yet."""
+        self.streamed: set[str] = set()
+        """Wire ids of the calls announced in this stream."""
         for wire in announced:
             self.learn(wire, answered=True)
 
@@ -26,7 +28,9 @@ class CallLedger:
         repeated = _REPEATED.search(wire)
         raw = wire[: repeated.start()] if repeated else wire
         self._turns[raw] = max(self._turns.get(raw, 0), int(repeated[1]) if repeated else 1)
-        if not answered:
+        if answered:
+            self.answer(wire)
+        else:
             self.unanswered[wire] = raw
 
     def announce(self, raw: str) -> str:
@@ -34,6 +38,7 @@ class CallLedger:
         self._turns[raw] = turn = self._turns.get(raw, 0) + 1
         wire = wire_id(raw, turn)
         self.unanswered[wire] = raw
+        self.streamed.add(wire)
         return wire
 
     def current(self, raw: str) -> str | None:

@@ -37,6 +37,7 @@ class ModelMessage:
 
     id: str
     owner: str | None
+    task: str = ""
     text_open: bool = False
     reasoning: tuple[int, str] | None = None
     reasoning_ids: dict[int, str] = field(default_factory=dict)
@@ -59,7 +60,7 @@ class MessageMapper:
         if isinstance(payload, dict):
             run_id = str(metadata.get("run_id", ""))
             if payload.get("event") == "message-start":
-                self._start(payload, run_id, owner)
+                self._start(payload, run_id, owner, str(metadata.get("langgraph_checkpoint_ns", "")))
             elif message := self._by_run.get(run_id):
                 yield from self._route(message, payload, run_id)
         elif isinstance(payload, AIMessage):
@@ -69,16 +70,21 @@ class MessageMapper:
         """A message of the thread's history: a node that returns it again must not append its text to it."""
         self._seen.add(message_id)
 
+    def end_task(self, task_id: str) -> Events:
+        """What the models of a task left open: one that failed says nothing of it on this channel."""
+        for run_id in [r for r, message in self._by_run.items() if message.task == task_id]:
+            yield from self._finish(self._by_run.pop(run_id))
+
     def forget_open(self) -> None:
         """The run failed or ended: what was open is closed by the lifecycle."""
         self._by_run.clear()
 
-    def _start(self, payload: Mapping[str, Any], run_id: str, owner: str | None) -> None:
+    def _start(self, payload: Mapping[str, Any], run_id: str, owner: str | None, namespace: str) -> None:
         message_id = str(payload.get("id") or f"lc_run--{run_id}")
         if payload.get("role", "ai") != "ai" or message_id in self._seen:
             return
         self._seen.add(message_id)
-        self._by_run[run_id] = ModelMessage(message_id, owner)
+        self._by_run[run_id] = ModelMessage(message_id, owner, namespace.rpartition(":")[2])
 
     def _route(self, message: ModelMessage, payload: Mapping[str, Any], run_id: str) -> Events:
         kind = payload["event"]

@@ -86,6 +86,19 @@ class AguiTransformer(StreamTransformer):
                 method(params, tuple(namespace[len(self.scope) :]))
         return True
 
+    def know_history(self, messages: Sequence[Any]) -> None:
+        """What the thread has already: its messages and calls are not announced again, its results not repeated.
+
+        The run's first state says it too, but not the results of a step that is not complete: those wait beside the checkpoint.
+        """
+        for message in messages:
+            if isinstance(message, AIMessage) and message.id:
+                self._messages.know(message.id)
+        for call in wire_call_ids(messages):
+            if call.wire not in self._ledger.streamed:  # those this stream announced, and owes their result
+                self._ledger.learn(call.wire, answered=call.answered)
+                self.lifecycle.know_call(call.wire, answered=call.answered)
+
     def finalize(self) -> None:
         """The run ended well: a tool error that no ToolMessage was made of gets its result now."""
         if self._active:
@@ -116,13 +129,16 @@ class AguiTransformer(StreamTransformer):
         messages = data.get("messages")
         if isinstance(messages, (list, tuple)):
             if not path and not self._history_known:
-                self._learn_history(messages)
+                self._history_known = True
+                self.know_history(messages)
             self._emit_all(self._tools.state(messages, self._tasks.owner(path)))
         self._emit_all(self._tasks.step_ended(path))
 
     def _on_tasks(self, params: Mapping[str, Any], path: Path) -> None:
         data = params["data"]
         self._emit_all(self._tasks.enter(path, data))
+        if "result" in data:
+            self._emit_all(self._messages.end_task(data["id"]))
         self._emit_all(self._tasks.map(data, path))
 
     def _on_custom(self, params: Mapping[str, Any], path: Path) -> None:
@@ -144,17 +160,6 @@ class AguiTransformer(StreamTransformer):
             self._emit_all([refusal(payload, str(refused), timestamp)])
 
     # -- sending
-
-    def _learn_history(self, messages: Sequence[Any]) -> None:
-        """The first state of a run is the thread's history: its calls are known, whoever registered this transformer."""
-        self._history_known = True
-        for message in messages:
-            if isinstance(message, AIMessage) and message.id:
-                self._messages.know(message.id)
-        for call in wire_call_ids(messages):
-            if call.wire not in self._ledger.unanswered:  # else this stream announced it, and owes its result
-                self._ledger.learn(call.wire, answered=call.answered)
-                self.lifecycle.know_call(call.wire, answered=call.answered)
 
     def _emit_all(self, events: Iterable[BaseEvent]) -> None:
         for event in events:
