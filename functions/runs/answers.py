@@ -77,9 +77,12 @@ def _answer(entry: ResumeEntry, interrupt: Interrupt) -> Any:
 
 def _validate(value: Any, schema: dict[str, Any], interrupt_id: str) -> None:
     try:
-        _validator(json.dumps(schema, sort_keys=True))(value)
-    except fastjsonschema.JsonSchemaDefinitionException:
-        log.warning("interrupt %s has a response schema that cannot be compiled: its answer is checked by the node alone", interrupt_id)
+        check = _validator(json.dumps(schema, sort_keys=True))
+    except Exception as error:  # noqa: BLE001 - a foreign schema: a wrong type, a bad pattern, a reference that leads nowhere
+        log.warning("the response schema of interrupt %s cannot be used (%r): its node alone checks the answer", interrupt_id, error)
+        return
+    try:
+        check(value)
     except fastjsonschema.JsonSchemaValueException as error:
         raise RunRejected(
             422, "INVALID_RESUME", f"The answer to {interrupt_id} does not have the form that the question asks for ({error.message})."

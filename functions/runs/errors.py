@@ -28,7 +28,8 @@ MESSAGES: dict[str, str] = {
 _BY_TYPE: dict[str, str] = {
     "langgraph.errors.GraphRecursionError": "GRAPH_STEP_LIMIT",
     "graphs.knowledge.KnowledgeUnavailable": "KB_INFRA_DOWN",
-    "functions.store.payloads.CheckpointTooLarge": "CHECKPOINT_TOO_LARGE",
+    # its cause is an AWS error, which would read as the model provider's
+    "functions.store.errors.StoreError": "AGENT_INTERNAL",
     "openai.AuthenticationError": "LLM_AUTH_FAILED",
     "openai.PermissionDeniedError": "LLM_AUTH_FAILED",
     "openai.RateLimitError": "LLM_RATE_LIMITED",
@@ -40,13 +41,17 @@ _BY_TYPE: dict[str, str] = {
     "anthropic.APITimeoutError": "UPSTREAM_TIMEOUT",
     "anthropic.APIConnectionError": "UPSTREAM_UNREACHABLE",
     "httpx.TimeoutException": "UPSTREAM_TIMEOUT",
-    "httpx.ConnectError": "UPSTREAM_UNREACHABLE",
     "httpx.NetworkError": "UPSTREAM_UNREACHABLE",
     "httpx.RemoteProtocolError": "UPSTREAM_UNREACHABLE",
+    # the fork of httpx that newer SDKs (openai 3) are built on
+    "httpx2.TimeoutException": "UPSTREAM_TIMEOUT",
+    "httpx2.NetworkError": "UPSTREAM_UNREACHABLE",
+    "httpx2.RemoteProtocolError": "UPSTREAM_UNREACHABLE",
     "botocore.exceptions.ConnectTimeoutError": "UPSTREAM_TIMEOUT",
     "botocore.exceptions.ReadTimeoutError": "UPSTREAM_TIMEOUT",
     "botocore.exceptions.EndpointConnectionError": "UPSTREAM_UNREACHABLE",
     "botocore.exceptions.ConnectionError": "UPSTREAM_UNREACHABLE",
+    "botocore.exceptions.HTTPClientError": "UPSTREAM_UNREACHABLE",
     "builtins.TimeoutError": "UPSTREAM_TIMEOUT",
     "asyncio.exceptions.TimeoutError": "UPSTREAM_TIMEOUT",
     "socket.gaierror": "UPSTREAM_UNREACHABLE",
@@ -63,6 +68,7 @@ _BY_AWS_CODE = {
     "ModelTimeoutException": "UPSTREAM_TIMEOUT",
 }
 _BY_TEXT: tuple[tuple[re.Pattern[str], str], ...] = (
+    (re.compile(r"\bitem size (to update )?has exceeded\b", re.I), "CHECKPOINT_TOO_LARGE"),
     (re.compile(r"\b(invalid|incorrect)[ _]api[ _]key\b|\bunauthori[sz]ed\b", re.I), "LLM_AUTH_FAILED"),
     (re.compile(r"\brate[ _-]?limit|\btoo many requests\b|\bquota\b", re.I), "LLM_RATE_LIMITED"),
     (re.compile(r"\btimed? ?out\b", re.I), "UPSTREAM_TIMEOUT"),
