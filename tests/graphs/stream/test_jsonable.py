@@ -151,7 +151,7 @@ VALUES = st.recursive(
 )
 
 
-@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=100, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(VALUES)
 def test_anything_encodes(value: Any) -> None:
     """`json.dumps(allow_nan=False)` and UTF-8 take it, and the rule applied again changes nothing."""

@@ -47,7 +47,7 @@ def every_event() -> list[BaseEvent]:
     return made
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=120, deadline=None)
 @given(st.lists(st.sampled_from(every_event()), max_size=40))
 def test_whatever_is_offered_the_stream_is_legal(offered: list[BaseEvent]) -> None:
     """Events in any order: what is admitted, and then closed, breaks no rule; nothing empty passes; a call has one result."""
