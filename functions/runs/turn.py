@@ -69,12 +69,14 @@ async def plan_turn(
 
 
 def _answering(answers: Answers, new: Sequence[BaseMessage]) -> Turn:
-    """A question is open. A text beside it is not taken for an answer, and is not stored."""
-    unsent = [m for m in new if isinstance(m, HumanMessage)]
+    """A question is open. A text beside it is no answer and is not stored; results of frontend tools go in with an answer."""
     if not answers.values:
-        return Turn(runs=False, notices=answers.ignored, unsent=unsent)
+        return Turn(runs=False, notices=answers.ignored, unsent=new)
+    unsent = [m for m in new if isinstance(m, HumanMessage)]
+    results = [m for m in new if isinstance(m, ToolMessage)]
+    update = {"messages": results} if results else None
     metadata = {ANSWER_KEY + interrupt_id: digest for interrupt_id, digest in answers.digests.items()}
-    return Turn(Command(resume=answers.values), notices=answers.ignored, metadata=metadata, unsent=unsent)
+    return Turn(Command(resume=answers.values, update=update), notices=answers.ignored, metadata=metadata, unsent=unsent)
 
 
 async def _refuse_other_answers(answers: Answers, graph: Pregel[Any, Any, Any, Any], config: RunnableConfig) -> None:
