@@ -111,7 +111,7 @@ class AgentThread:
         version: str | None = "1.0",
         **settings: Any,
     ) -> None:
-        self._recorder, self._builder, self._settings = recorder, graph, settings
+        self._recorder, self._builder, self.settings = recorder, graph, settings
         self._compile = {"checkpointer": saver or InMemorySaver(), **(compile or {})}
         self._version = version
         self.id = str(uuid4())
@@ -141,7 +141,7 @@ class AgentThread:
 
     async def run(self, run_id: str | None = None, *, transient: Sequence[str] = (), **fields: Any) -> Run:
         given = self.input(run_id, **fields)
-        stream = stream_graph_agui_events(given, self.compiled(), agent="test", **self._settings)
+        stream = stream_graph_agui_events(given, self.compiled(), agent="test", **self.settings)
         events = [event.model_dump(mode="json", by_alias=True) async for event in stream]
         self._recorder.record("run", given.model_dump(mode="json", by_alias=True), events, transient=transient)
         run = Run(events)

@@ -19,8 +19,8 @@ from functions.runs import stream_graph_agui_events
 from graphs.models import ScriptedModel
 from graphs.stream import write_agui_event
 from tests.functions.runs.conftest import NewThread
-from tests.functions.runs.test_graphs import react, speaking, text
 from tests.support.agent_thread import AgentThread, Json, calling, single
+from tests.support.small_graphs import react, speaking, text
 
 SECRET = "host db-7.internal key sk-123"
 
@@ -146,9 +146,8 @@ async def test_stop(version: str | None, outcome: str, thread: NewThread) -> Non
     slow.go.set()
     run = await running
     assert (run.outcome, run.text, slow.steps) == (outcome, "first", 1)
-    rest: AgentThread = talk
-    rest._settings.pop("control")
-    assert (await rest.run()).text == "second"
+    talk.settings.pop("control")
+    assert (await talk.run()).text == "second"
     assert slow.steps == 2
 
 
@@ -159,7 +158,7 @@ async def test_the_deadline(thread: NewThread) -> None:
     talk: AgentThread = thread(slow.graph(), remaining_ms=lambda: 19_000)
     await talk.say("go")
     assert slow.steps <= 1
-    talk._settings.pop("remaining_ms")
+    talk.settings.pop("remaining_ms")
     assert (await talk.run()).outcome == "success"
     assert slow.steps == 2
     assert [m["content"] for m in talk.messages] == ["go", "first", "second"]

@@ -15,8 +15,8 @@ from pydantic import BaseModel
 from functions.runs.connect import connect_events
 from graphs.models import ScriptedModel
 from tests.functions.runs.conftest import NewThread
-from tests.functions.runs.test_graphs import react
 from tests.support.agent_thread import AgentThread, Json, Run, calling, cancelled, resolved, single
+from tests.support.small_graphs import react
 from tests.support.streams import StreamRecorder
 
 REFUSED = {"approved": False, "reason": "用户取消"}

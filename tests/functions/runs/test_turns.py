@@ -7,18 +7,21 @@ from typing import Any
 import pytest
 from langchain_core.messages import AIMessage
 from langchain_core.runnables import RunnableConfig
-from langgraph.graph import START, MessagesState, StateGraph
+from langchain_core.tools import tool
+from langgraph.graph import END, START, MessagesState, StateGraph
+from langgraph.types import Send, interrupt
 
 from graphs.models import ScriptedModel
+from graphs.tools import tool_node
 from tests.functions.runs.conftest import NewThread
-from tests.functions.runs.test_graphs import react, speaking, text
-from tests.support.agent_thread import AgentThread, Json, calling, single
+from tests.support.agent_thread import AgentThread, Json, calling, resolved, single
+from tests.support.small_graphs import react, speaking, text
 
 WEATHER = {"name": "weather", "description": "w", "parameters": {"type": "object"}}
 
 
 def contents(messages: list[Any]) -> list[str]:
-    return [m["content"] if isinstance(m, dict) else m.text for m in messages]
+    return [m.get("content", "") if isinstance(m, dict) else m.text for m in messages]
 
 
 async def test_history_comes_from_the_checkpoint(thread: NewThread) -> None:
@@ -250,3 +253,38 @@ async def test_a_message_instead_of_a_frontend_result(thread: NewThread) -> None
     run = await talk.say("never mind", tools=[WEATHER])
     assert [m.type for m in await talk.stored()] == ["human", "ai", "tool", "human", "ai"]
     assert run.outcome == "success"
+
+
+@pytest.mark.parametrize("together", [True, False])
+async def test_frontend_results_beside_a_question(together: bool, thread: NewThread) -> None:
+    """A turn with a frontend call and one that asks: the result goes in with the answer, and waits on the screen until there is one."""
+
+    @tool
+    async def ask(q: str) -> str:
+        """Ask."""
+        return str(interrupt(q))
+
+    def route(state: MessagesState) -> Any:
+        calls = getattr(state["messages"][-1], "tool_calls", ())
+        return [Send("tools", [{**c, "type": "tool_call"}]) for c in calls if c["name"] == "ask"] or END
+
+    model = ScriptedModel(turns=[calling(("ask", {"q": "x"}), ("weather", {})), "fine"])
+
+    async def say(state: MessagesState) -> Json:
+        return {"messages": [await model.ainvoke(state["messages"])]}
+
+    graph = StateGraph(MessagesState)
+    graph.add_node("model", say)
+    graph.add_node("tools", tool_node([ask]))
+    graph.add_edge(START, "model")
+    graph.add_conditional_edges("model", route, ["tools", END])
+    graph.add_edge("tools", "model")
+    talk = thread(graph)
+    asked = await talk.say("go", tools=[WEATHER])
+    talk.messages += [{"id": "t1", "role": "tool", "toolCallId": "c1", "content": "sun"}]
+    if not together:
+        waiting = await talk.run(tools=[WEATHER])
+        assert (waiting.outcome, contents(waiting.snapshot)[-1]) == ("interrupt", "sun")
+    run = await talk.answer(resolved(asked.interrupts[0]["id"], "yes"), tools=[WEATHER])
+    assert (run.outcome, run.text, run.results) == ("success", "fine", {"c0": "yes"})
+    assert sorted(m.text for m in model.calls[1] if m.type == "tool") == ["sun", "yes"]
