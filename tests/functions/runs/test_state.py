@@ -5,6 +5,7 @@ from __future__ import annotations
 import operator
 from typing import Annotated, Any
 
+import pytest
 from langchain_core.messages import AIMessage, HumanMessage
 from langgraph.graph import MessagesState
 from typing_extensions import TypedDict
