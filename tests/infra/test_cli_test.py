@@ -9,6 +9,7 @@ import pytest
 from typer.testing import CliRunner
 
 from infra.cli import app, chromium, tooling
+from infra.cli.test import SIDE_BY_SIDE
 
 
 @pytest.fixture
@@ -40,7 +41,8 @@ def program(folder: Path, name: str) -> Path:
 @pytest.mark.parametrize(
     ("arguments", "expected"),
     [
-        (["test", "-k", "x", "--help"], ["--group", "dev", "--group", "infra", "python", "-m", "pytest", "-k", "x", "--help"]),
+        (["test", "-k", "x"], ["--group", "dev", "--group", "infra", "python", "-m", "pytest", *SIDE_BY_SIDE, "-k", "x"]),
+        (["test", "-n", "0", "--help"], ["--group", "dev", "--group", "infra", "python", "-m", "pytest", "-n", "0", "--help"]),
         (["bench", "--tokens", "5"], ["--group", "bench", "python", "-m", "tests.bench", "--tokens", "5"]),
     ],
 )
