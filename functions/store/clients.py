@@ -32,7 +32,7 @@ CONFIG = Config(
 
 
 def dynamodb_client(endpoint_url: str | None = None, region_name: str | None = None) -> DynamoDBClient:
-    """boto3 itself reads AWS_ENDPOINT_URL; of the two names for the region it reads AWS_DEFAULT_REGION alone, so AWS_REGION is read here."""
+    """boto3 itself reads AWS_ENDPOINT_URL, and of the names for the region AWS_DEFAULT_REGION alone: AWS_REGION is read here."""
     return boto3.session.Session().client("dynamodb", endpoint_url=endpoint_url, region_name=region_name or _region(), config=CONFIG)
 
 

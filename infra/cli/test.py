@@ -7,7 +7,6 @@ import typer
 from infra.cli.chromium import UNAVAILABLE, ensure_chromium
 from infra.cli.tooling import NoUv, run_with
 
-
 SIDE_BY_SIDE = ["-n", "auto", "--maxprocesses", "4", "--dist", "loadfile"]
 """A file stays in one process: its stack or its synthesised app is made once. More than four stacks only wait for each other."""
 
