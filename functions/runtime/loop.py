@@ -71,7 +71,10 @@ class Environment:
             await running
 
     def stop(self) -> None:
-        """Ends the loop once the present invocation, if any, is answered."""
+        """Ends the loop once the present invocation, if any, is answered.
+
+        An event that is handed out in the same moment is lost, so whoever stops an idle environment sends it none any more (as Lambda).
+        """
         self._stopping.set()
 
     async def _start(self, lifespan: LifespanCycle) -> None:
@@ -86,6 +89,8 @@ class Environment:
 
     async def _next(self) -> Received | None:
         """The next event; None if the environment is to stop first."""
+        if self._stopping.is_set():
+            return None
         waiting = asyncio.create_task(self._client.next())
         stopping = asyncio.create_task(self._stopping.wait())
         try:

@@ -14,7 +14,7 @@ from functions.runtime.loop import Environment
 from infra.local.runtime_api import FunctionError, RuntimeApi
 from tests.support.asgi import body, scripted, start
 from tests.support.events import url_event
-from tests.support.runtime import ask, serving
+from tests.support.runtime import ask, collect, serving
 from tests.support.streaming_app import make_app
 
 NOT_HTTP: dict[str, Any] = {"Records": [{"eventSource": "aws:sqs"}]}
@@ -105,10 +105,10 @@ async def test_stop_while_an_answer_is_under_way() -> None:
     await api.start()
     environment = Environment(make_app(), RuntimeClient(api.address))
     running = asyncio.create_task(environment.run())
-    answering = asyncio.create_task(ask(api, url_event("/spread")))
-    await asyncio.sleep(0.1)
+    invocation = api.invoke(url_event("/spread"))
+    await invocation.prelude()
     environment.stop()
-    assert len((await answering).chunks) == 4
+    assert len((await collect(invocation)).chunks) == 4
     await asyncio.wait_for(running, 5)
     assert not api.waiting.is_set()
     await api.close()

@@ -58,7 +58,7 @@ async def test_a_reset_while_the_write_waits() -> None:
     """A write that waits for a slow reader is woken when the line drops."""
     seen: list[Any] = []
     async with serving(endless(seen, size=100_000), CountingApi) as api:
-        invocation = api.invoke(url_event(), timeout_ms=300)
+        invocation = api.invoke(url_event(), timeout_ms=600)
         await invocation.prelude()
         await asyncio.wait_for(api.waiting.wait(), 5)
         with pytest.raises(TruncatedResponse):
