@@ -22,9 +22,9 @@ from ag_ui.core import (
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage
 from langchain_core.messages import ToolMessage as StoredToolMessage
 
-from graphs.stream.jsonable import jsonable, utf8
+from graphs.stream.blocks import server_calls, server_results
+from graphs.stream.jsonable import args_text, jsonable, utf8
 from graphs.stream.ledger import generated_call_id, wire_id
-from graphs.stream.messages import args_text
 from graphs.stream.parts import content_from_agui, content_to_agui
 from graphs.stream.tools import message_text
 
@@ -52,6 +52,9 @@ def wire_call_ids(messages: Iterable[Any]) -> list[HistoryCall]:
                 turns[raw] = turn = turns.get(raw, 0) + 1
                 newest[raw] = made = HistoryCall(raw, wire_id(raw, turn), call["name"], message.id or "")
                 calls.append(made)
+            for invalid in message.invalid_tool_calls:  # it is no call, but it was announced: its id is taken
+                if raw_id := invalid["id"]:
+                    turns[raw_id] = turns.get(raw_id, 0) + 1
         elif isinstance(message, StoredToolMessage) and message.tool_call_id in newest:
             newest[message.tool_call_id].answered = True
     return calls
@@ -102,21 +105,24 @@ def message_from_agui(message: Any) -> BaseMessage | None:
 
 
 def _assistant(message: AIMessage, message_id: str, made: Sequence[HistoryCall]) -> Iterator[Message]:
-    for index, text in _reasoning(message):
+    blocks = message.content_blocks
+    for index, text in _reasoning(blocks):
         yield ReasoningMessage(id=f"{message_id}:reasoning:{index}", role="reasoning", content=text)
     text = utf8(str(message.text))
-    if not text and not made:
+    theirs = server_calls(blocks)
+    if not text and not made and not theirs:
         return
     tool_calls = [
         ToolCall(id=call.wire, type="function", function=FunctionCall(name=call.name, arguments=args_text(stored["args"])))
         for call, stored in zip(made, message.tool_calls, strict=True)
     ]
-    yield AssistantMessage(id=message_id, role="assistant", content=text or None, tool_calls=tool_calls or None)
+    yield AssistantMessage(id=message_id, role="assistant", content=text or None, tool_calls=[*tool_calls, *theirs] or None)
+    yield from server_results(message_id, blocks, theirs)
 
 
-def _reasoning(message: AIMessage) -> Iterator[tuple[int, str]]:
+def _reasoning(blocks: Sequence[Any]) -> Iterator[tuple[int, str]]:
     """Position and text. The position is what the stream counts by; a block's own `index` is the provider's, with gaps or a text."""
-    for position, block in enumerate(message.content_blocks):
+    for position, block in enumerate(blocks):
         if block["type"] == "reasoning" and block.get("reasoning"):
             yield position, utf8(str(block["reasoning"]))
 

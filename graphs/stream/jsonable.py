@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import dataclasses
+import json
 import math
 from collections.abc import Callable, Mapping
 from datetime import date, datetime, time
@@ -44,6 +45,18 @@ def jsonable(value: Any, _inside: tuple[int, ...] = ()) -> Any:
     if kind is list or kind is tuple:
         return [jsonable(v, inside) for v in value]
     return _other(value, inside)
+
+
+def args_text(args: Any) -> str:
+    """A call's arguments as AG-UI carries them: a string stays, anything else is compact JSON, nothing is `{}`."""
+    if isinstance(args, str):
+        return args
+    return json.dumps(jsonable(args), ensure_ascii=False, separators=(",", ":")) if args else "{}"
+
+
+def result_text(output: Any) -> str:
+    """What a tool returned, as text: a string stays, anything else is JSON."""
+    return utf8(output) if isinstance(output, str) else json.dumps(jsonable(output), ensure_ascii=False)
 
 
 def utf8(text: str) -> str:

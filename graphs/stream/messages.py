@@ -5,7 +5,6 @@ State is kept per model call (`metadata["run_id"]`) and block index, so models t
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -25,10 +24,15 @@ from ag_ui.core import (
 )
 from langchain_core.messages import AIMessage
 
-from graphs.stream.jsonable import jsonable, utf8
+from graphs.stream.blocks import media_activity, server_result
+from graphs.stream.jsonable import args_text, utf8
 from graphs.stream.ledger import CallLedger, generated_call_id
 
 Events = Iterator[BaseEvent]
+
+_SERVER_CALLS = frozenset({"server_tool_call", "server_tool_call_chunk"})
+_CALL_STARTS = _SERVER_CALLS | {"tool_call_chunk"}
+"""Blocks that say at their start which call they are; a whole `tool_call` is announced at its finish, with its arguments."""
 
 
 @dataclass(slots=True)
@@ -111,18 +115,13 @@ class MessageMapper:
         yield from self._close_reasoning(message)
         if kind == "text":
             yield from self._text_delta(message, index, content)
-        elif kind == "tool_call_chunk" and content.get("name") and content.get("id"):
+        elif kind in _CALL_STARTS and content.get("name") and content.get("id"):
             # without name or id it waits for its finish, which has what came later: an id made up now might not be the stored one
             yield from self._open_call(message, index, content)
 
     def _block_finish(self, message: ModelMessage, index: int, content: Mapping[str, Any]) -> Events:
-        kind = content["type"]
-        if kind == "reasoning":
-            yield from self._reasoning_finish(message, index, content)
-        elif kind == "text" and index not in message.streamed:
-            yield from self._text_delta(message, index, content)
-        elif kind in ("tool_call", "invalid_tool_call"):
-            yield from self._call_finish(message, index, content)
+        if mapped := self._FINISHES.get(content["type"]):
+            yield from mapped(self, message, index, content)
 
     # -- text
 
@@ -137,6 +136,10 @@ class MessageMapper:
             message.text_open = True
             yield TextMessageStartEvent(message_id=message.id, role="assistant", subagent_run_id=message.owner)
         yield TextMessageContentEvent(message_id=message.id, delta=utf8(text), subagent_run_id=message.owner)
+
+    def _text_finish(self, message: ModelMessage, index: int, content: Mapping[str, Any]) -> Events:
+        if index not in message.streamed:
+            yield from self._text_delta(message, index, content)
 
     # -- reasoning
 
@@ -183,7 +186,8 @@ class MessageMapper:
     # -- tool calls
 
     def _open_call(self, message: ModelMessage, index: int, content: Mapping[str, Any]) -> Events:
-        wire = self._ledger.announce(content["id"])
+        # a provider's own tool answers in the same message: the ledger, which waits for ToolMessages, has no business with it
+        wire = content["id"] if content["type"] in _SERVER_CALLS else self._ledger.announce(content["id"])
         message.calls[index] = wire
         yield ToolCallStartEvent(
             tool_call_id=wire,
@@ -215,6 +219,25 @@ class MessageMapper:
         del message.calls[index]
         yield ToolCallEndEvent(tool_call_id=wire, subagent_run_id=message.owner)
 
+    # -- what the provider did itself
+
+    def _server_call_finish(self, message: ModelMessage, index: int, content: Mapping[str, Any]) -> Events:
+        if index in message.calls or content.get("id"):
+            yield from self._call_finish(message, index, content)
+
+    def _server_result(self, message: ModelMessage, index: int, content: Mapping[str, Any]) -> Events:
+        call_id = content.get("tool_call_id")
+        for at in [i for i, wire in message.calls.items() if wire == call_id]:
+            del message.calls[at]
+            yield ToolCallEndEvent(tool_call_id=str(call_id), subagent_run_id=message.owner)
+        if call_id:
+            yield server_result(message.id, content, message.owner)
+
+    def _media(self, message: ModelMessage, index: int, content: Mapping[str, Any]) -> Events:
+        activity = media_activity(message.id, index, content, message.owner)
+        if activity is not None:
+            yield activity
+
     # -- the end
 
     def _finish(self, message: ModelMessage) -> Events:
@@ -237,18 +260,20 @@ class MessageMapper:
             yield from self._block_finish(message, index, block)
         yield from self._finish(message)
 
+    _FINISHES: Mapping[str, Callable[[MessageMapper, ModelMessage, int, Mapping[str, Any]], Events]] = {
+        "text": _text_finish,
+        "reasoning": _reasoning_finish,
+        "tool_call": _call_finish,
+        "invalid_tool_call": _call_finish,
+        "server_tool_call": _server_call_finish,
+        "server_tool_result": _server_result,
+        **dict.fromkeys(("image", "audio", "video", "file"), _media),
+    }
     _DELTAS: Mapping[str, Callable[[MessageMapper, ModelMessage, int, Mapping[str, Any]], Events]] = {
         "text-delta": _text_delta,
         "reasoning-delta": _reasoning_delta,
         "tool-call-delta": _call_delta,
     }
-
-
-def args_text(args: Any) -> str:
-    """A call's arguments as AG-UI carries them: a string stays, anything else is compact JSON, nothing is `{}`."""
-    if isinstance(args, str):
-        return args
-    return json.dumps(jsonable(args), ensure_ascii=False, separators=(",", ":")) if args else "{}"
 
 
 def _made_up_id(message: ModelMessage, index: int, content: Mapping[str, Any]) -> str:

@@ -30,7 +30,7 @@ def content_to_agui(message: HumanMessage) -> str | list[dict[str, Any]]:
     """The reverse: text stays text; content with media becomes parts, so that a reload shows what was sent."""
     if isinstance(message.content, str):
         return message.content
-    parts = [_part(block) for block in message.content_blocks]
+    parts = [part_from_block(block) for block in message.content_blocks]
     shown = [part for part in parts if part is not None]
     if all(part["type"] == "text" for part in shown):
         return "".join(part["text"] for part in shown)
@@ -50,7 +50,8 @@ def _block(part: Mapping[str, Any]) -> dict[str, Any] | None:
     return block
 
 
-def _part(block: Mapping[str, Any]) -> dict[str, Any] | None:
+def part_from_block(block: Mapping[str, Any]) -> dict[str, Any] | None:
+    """A text or media block as a content part; None for others, and for media without a source."""
     kind = block["type"]
     if kind == "text":
         return {"type": "text", "text": block["text"]}

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 from uuid import uuid4
@@ -18,9 +17,8 @@ from ag_ui.core import (
 from langchain_core.messages import AIMessage, BaseMessage, ToolMessage
 from langgraph.types import Command
 
-from graphs.stream.jsonable import jsonable, utf8
+from graphs.stream.jsonable import args_text, jsonable, result_text, utf8
 from graphs.stream.ledger import CallLedger
-from graphs.stream.messages import args_text
 
 Events = Iterator[BaseEvent]
 
@@ -114,11 +112,6 @@ def message_text(message: BaseMessage) -> str:
     """The text of a message; a content without any text (only images, files) as JSON."""
     text = utf8(str(message.text))
     return text if text or not message.content else result_text(message.content)
-
-
-def result_text(output: Any) -> str:
-    """What a tool returned, as text: a string stays, anything else is JSON."""
-    return utf8(output) if isinstance(output, str) else json.dumps(jsonable(output), ensure_ascii=False)
 
 
 def tool_messages(output: Any, depth: int = 4) -> Iterator[ToolMessage]:

@@ -222,15 +222,6 @@ ROWS: dict[str, tuple[Sequence[Event], Sequence[str]]] = {
         [start(), call(0, "c1"), delta(0, "args", "{}"), end()],
         made("c1", "{}"),
     ),
-    "a provider's own tool is not a call": (
-        [
-            start(),
-            block(0, "server_tool_call", id="s1", name="web", args={}),
-            finish(0, "server_tool_call", id="s1", name="web", args={}),
-            end(),
-        ],
-        [],
-    ),
     # whole messages
     "a whole message is the same events": (
         [
