@@ -22,12 +22,14 @@ MESSAGES: dict[str, str] = {
     "INVALID_RESUME": "That answer does not have the form that the question asks for. The question is still open.",
     "RUN_DEADLINE": "The run reached its time limit and stopped. Send an empty run to continue it.",
     "STOPPED": "The run was stopped.",
+    "CHECKPOINTER_NEEDED": "The agent asked a question, but its graph has no checkpointer to keep it: no answer could be taken.",
     "CHECKPOINT_TOO_LARGE": "The state of this thread is too large to be stored.",
 }
 
 _BY_TYPE: dict[str, str] = {
     "langgraph.errors.GraphRecursionError": "GRAPH_STEP_LIMIT",
-    "graphs.knowledge.KnowledgeUnavailable": "KB_INFRA_DOWN",
+    "graphs.knowledge.errors.KnowledgeUnavailable": "KB_INFRA_DOWN",
+    "functions.runs.errors.CheckpointerNeeded": "CHECKPOINTER_NEEDED",
     # its cause is an AWS error, which would read as the model provider's
     "functions.store.errors.StoreError": "AGENT_INTERNAL",
     "openai.AuthenticationError": "LLM_AUTH_FAILED",
@@ -57,7 +59,14 @@ _BY_TYPE: dict[str, str] = {
     "socket.gaierror": "UPSTREAM_UNREACHABLE",
     "builtins.ConnectionError": "UPSTREAM_UNREACHABLE",
 }
-_BY_STATUS = {401: "LLM_AUTH_FAILED", 403: "LLM_AUTH_FAILED", 429: "LLM_RATE_LIMITED", 408: "UPSTREAM_TIMEOUT", 504: "UPSTREAM_TIMEOUT"}
+_BY_STATUS = {
+    401: "LLM_AUTH_FAILED",
+    403: "LLM_AUTH_FAILED",
+    429: "LLM_RATE_LIMITED",
+    529: "LLM_RATE_LIMITED",  # Anthropic's "overloaded"
+    408: "UPSTREAM_TIMEOUT",
+    504: "UPSTREAM_TIMEOUT",
+}
 _BY_AWS_CODE = {
     "ThrottlingException": "LLM_RATE_LIMITED",
     "TooManyRequestsException": "LLM_RATE_LIMITED",
@@ -70,7 +79,7 @@ _BY_AWS_CODE = {
 _BY_TEXT: tuple[tuple[re.Pattern[str], str], ...] = (
     (re.compile(r"\bitem size (to update )?has exceeded\b", re.I), "CHECKPOINT_TOO_LARGE"),
     (re.compile(r"\b(invalid|incorrect)[ _]api[ _]key\b|\bunauthori[sz]ed\b", re.I), "LLM_AUTH_FAILED"),
-    (re.compile(r"\brate[ _-]?limit|\btoo many requests\b|\bquota\b", re.I), "LLM_RATE_LIMITED"),
+    (re.compile(r"\brate[ _-]?limit|\btoo many requests\b|\bquota\b|\boverloaded(_error)?\b", re.I), "LLM_RATE_LIMITED"),
     (re.compile(r"\btimed? ?out\b", re.I), "UPSTREAM_TIMEOUT"),
     (re.compile(r"\bconnection refused\b|\bno route to host\b|\bname or service not known\b", re.I), "UPSTREAM_UNREACHABLE"),
 )
@@ -153,6 +162,10 @@ def _text(error: BaseException) -> str:
         return str(error)
     except Exception:  # noqa: BLE001 - a library's broken __str__ must not hide the error it belongs to
         return "(no text: its __str__ raises)"
+
+
+class CheckpointerNeeded(Exception):
+    """A graph called `interrupt()` and was compiled without a checkpointer: the question could never be answered."""
 
 
 class RunRejected(Exception):

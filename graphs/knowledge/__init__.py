@@ -1,7 +1,8 @@
 """A small knowledge base that needs no server: Markdown in, cited fragments out."""
 
 from graphs.knowledge.chunking import Chunk, chunk_markdown
+from graphs.knowledge.errors import KnowledgeUnavailable
 from graphs.knowledge.library import Document, Knowledge, bundled
 from graphs.knowledge.search_tool import KB_PROMPT, kb_search_tool
 
-__all__ = ["KB_PROMPT", "Chunk", "Document", "Knowledge", "bundled", "chunk_markdown", "kb_search_tool"]
+__all__ = ["KB_PROMPT", "Chunk", "Document", "Knowledge", "KnowledgeUnavailable", "bundled", "chunk_markdown", "kb_search_tool"]

@@ -7,10 +7,12 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import lru_cache
 from importlib.resources import files
+from importlib.resources.abc import Traversable
 from pathlib import PurePath
 
 from graphs.knowledge.bm25 import Bm25
 from graphs.knowledge.chunking import Chunk, chunk_markdown
+from graphs.knowledge.errors import KnowledgeUnavailable
 
 TOP_K = 5
 
@@ -41,7 +43,10 @@ class Knowledge:
         return frozenset(chunk.kb_id for chunk in self._chunks)
 
     def search(self, query: str, kb_id: str | None = None, *, limit: int = TOP_K) -> list[Chunk]:
-        """The best chunks, best first; of one knowledge base, or of all when `kb_id` is None. An unknown `kb_id` finds nothing."""
+        """The best chunks, best first; of one knowledge base, or of all when `kb_id` is None. An unknown `kb_id` finds nothing.
+
+        A subclass that asks a store elsewhere raises `KnowledgeUnavailable` when it cannot be reached.
+        """
         scores = self._index.scores(_without_stop_words(query))
         ranked = sorted(scores, key=lambda position: (-scores[position], position))
         return [chunk for chunk in (self._chunks[position] for position in ranked) if kb_id in (None, chunk.kb_id)][:limit]
@@ -59,13 +64,27 @@ def _without_stop_words(query: str) -> str:
 
 @lru_cache(maxsize=1)
 def bundled() -> Knowledge:
-    """The documents that come with this package: `documents/<kbId>/<docId>.md`."""
-    root = files("graphs.knowledge") / "documents"
-    found = [
-        Document(folder.name, PurePath(entry.name).stem, entry.read_text(encoding="utf-8"))
-        for folder in sorted(root.iterdir(), key=lambda item: item.name)
-        if folder.is_dir()
-        for entry in sorted(folder.iterdir(), key=lambda item: item.name)
-        if entry.name.endswith(".md")
-    ]
-    return Knowledge(found)
+    """The documents that come with this package: `documents/<kbId>/<docId>.md`.
+
+    Raises:
+        KnowledgeUnavailable: they cannot be read.
+    """
+    return Knowledge(read_documents(files("graphs.knowledge") / "documents"))
+
+
+def read_documents(root: Traversable) -> list[Document]:
+    """Every `<kbId>/<docId>.md` under a folder.
+
+    Raises:
+        KnowledgeUnavailable: it cannot be read.
+    """
+    try:
+        return [
+            Document(folder.name, PurePath(entry.name).stem, entry.read_text(encoding="utf-8"))
+            for folder in sorted(root.iterdir(), key=lambda item: item.name)
+            if folder.is_dir()
+            for entry in sorted(folder.iterdir(), key=lambda item: item.name)
+            if entry.name.endswith(".md")
+        ]
+    except OSError as error:
+        raise KnowledgeUnavailable("the documents cannot be read") from error

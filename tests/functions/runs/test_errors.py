@@ -5,6 +5,7 @@ from __future__ import annotations
 import socket
 from typing import Any
 
+import anthropic
 import botocore.exceptions as aws
 import httpx
 import httpx2
@@ -12,8 +13,9 @@ import openai
 import pytest
 from langgraph.errors import GraphRecursionError
 
-from functions.runs.errors import MESSAGES, error_code, serialize_agent_error
+from functions.runs.errors import MESSAGES, CheckpointerNeeded, error_code, serialize_agent_error
 from functions.store.errors import StoreError, Throttled
+from graphs.knowledge import KnowledgeUnavailable
 
 REQUEST = httpx2.Request("POST", "https://api.example.com/v1")
 OLD_REQUEST = httpx.Request("POST", "https://api.example.com/v1")
@@ -53,7 +55,10 @@ def named(module: str, name: str) -> BaseException:
 
 CODES: list[tuple[BaseException, str]] = [
     (GraphRecursionError("25"), "GRAPH_STEP_LIMIT"),
-    (named("graphs.knowledge", "KnowledgeUnavailable"), "KB_INFRA_DOWN"),
+    (KnowledgeUnavailable("vectors.internal:6333"), "KB_INFRA_DOWN"),
+    (caused(KnowledgeUnavailable("x"), httpx.ConnectError("x")), "KB_INFRA_DOWN"),
+    (caused(RuntimeError("node"), KnowledgeUnavailable("x")), "KB_INFRA_DOWN"),
+    (CheckpointerNeeded(), "CHECKPOINTER_NEEDED"),
     (caused(StoreError("denied"), client_error("AccessDeniedException", 403)), "AGENT_INTERNAL"),
     (caused(Throttled("x"), client_error("ThrottlingException")), "AGENT_INTERNAL"),
     (client_error("ValidationException", text="Item size has exceeded the maximum allowed size"), "CHECKPOINT_TOO_LARGE"),
@@ -65,6 +70,16 @@ CODES: list[tuple[BaseException, str]] = [
     (openai.APIConnectionError(request=REQUEST), "UPSTREAM_UNREACHABLE"),
     (openai.InternalServerError("x", response=status(504), body=None), "UPSTREAM_TIMEOUT"),
     (openai.BadRequestError("x", response=status(400), body=None), "AGENT_INTERNAL"),
+    # anthropic
+    (anthropic.AuthenticationError("x", response=status(401), body=None), "LLM_AUTH_FAILED"),
+    (anthropic.PermissionDeniedError("x", response=status(403), body=None), "LLM_AUTH_FAILED"),
+    (anthropic.RateLimitError("x", response=status(429), body=None), "LLM_RATE_LIMITED"),
+    (anthropic.APITimeoutError(REQUEST), "UPSTREAM_TIMEOUT"),
+    (anthropic.APIConnectionError(request=REQUEST), "UPSTREAM_UNREACHABLE"),
+    (anthropic.InternalServerError("x", response=status(504), body=None), "UPSTREAM_TIMEOUT"),
+    (anthropic.APIStatusError("Overloaded", response=status(529), body=None), "LLM_RATE_LIMITED"),
+    (anthropic.APIStatusError("{'type': 'overloaded_error'}", response=status(200), body=None), "LLM_RATE_LIMITED"),
+    (anthropic.BadRequestError("x", response=status(400), body=None), "AGENT_INTERNAL"),
     # httpx
     (httpx.ConnectTimeout("x"), "UPSTREAM_TIMEOUT"),
     (httpx.ReadTimeout("x"), "UPSTREAM_TIMEOUT"),
@@ -95,8 +110,7 @@ CODES: list[tuple[BaseException, str]] = [
     (OSError(28, "No space left on device"), "AGENT_INTERNAL"),
     (ValueError("x"), "AGENT_INTERNAL"),
     # by name, by status, by text
-    (named("anthropic", "RateLimitError"), "LLM_RATE_LIMITED"),
-    (named("anthropic", "AuthenticationError"), "LLM_AUTH_FAILED"),
+    (named("httpx", "ReadTimeout"), "AGENT_INTERNAL"),
     (httpx2.ConnectTimeout("x"), "UPSTREAM_TIMEOUT"),
     (httpx2.ConnectError("x"), "UPSTREAM_UNREACHABLE"),
     (Foreign(403), "LLM_AUTH_FAILED"),

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
-from graphs.knowledge import Document, Knowledge, bundled
+from graphs.knowledge import Document, Knowledge, KnowledgeUnavailable, bundled
+from graphs.knowledge.library import read_documents
 
 
 @pytest.mark.parametrize(
@@ -63,3 +66,10 @@ def test_a_link_finds_its_chunk() -> None:
 def test_an_empty_library_can_be_searched() -> None:
     """No document, no error."""
     assert Knowledge([]).search("x") == []
+
+
+def test_a_store_that_cannot_be_read_says_so(tmp_path: Path) -> None:
+    """`KnowledgeUnavailable`, with what happened behind it."""
+    with pytest.raises(KnowledgeUnavailable) as raised:
+        read_documents(tmp_path / "gone")
+    assert isinstance(raised.value.__cause__, FileNotFoundError)
