@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import re
 import warnings
 from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from contextlib import aclosing
@@ -21,18 +20,18 @@ from ag_ui.core import (
     RunStartedEvent,
     StateSnapshotEvent,
 )
-from langchain_core.messages import AIMessage
 from langchain_core.runnables import RunnableConfig
 from langgraph.errors import GraphDrained
 from langgraph.pregel import Pregel
 from langgraph.runtime import RunControl
 
 from functions.runs.echo import echoed
-from functions.runs.errors import MESSAGES, RunRejected, serialize_agent_error
-from functions.runs.thread import RUN_ID_KEY, Thread, has_checkpointer, public_state, read_thread
-from functions.runs.turn import InputResolver, Turn, frontend_tools, plan_turn, trailing_messages
+from functions.runs.errors import MESSAGES, CheckpointerNeeded, RunRejected, serialize_agent_error
+from functions.runs.frontend import client_configurable, frontend_tools, knows_1_0, success
+from functions.runs.thread import RUN_ID_KEY, Thread, has_checkpointer, public_keys, public_state, read_thread
+from functions.runs.turn import InputResolver, Turn, plan_turn, trailing_messages
 from functions.runs.usage import UsageCounter
-from graphs.stream import AguiTransformer, MessageIdentity, jsonable, map_interrupts, messages_to_agui, wire_call_ids
+from graphs.stream import AguiTransformer, MessageIdentity, Prediction, jsonable, map_interrupts, messages_to_agui, same_json
 
 log = logging.getLogger(__name__)
 
@@ -40,8 +39,6 @@ DRAIN_MARGIN_MS = 20_000
 """With less than this left the run stops at its next step boundary."""
 STOP_REASON = "stop"
 """`RunControl.request_drain` reason of a run that its user stopped."""
-
-_TOUCHED = frozenset({EventType.RUN_FINISHED, EventType.STATE_DELTA, EventType.STATE_SNAPSHOT})
 
 ConfigurableResolver = Callable[[RunAgentInput], Mapping[str, Any]]
 
@@ -55,6 +52,8 @@ async def stream_graph_agui_events(
     resolve_configurable: ConfigurableResolver | None = None,
     recursion_limit: int | None = None,
     state_keys: Sequence[str] | None = None,
+    predict_state: Sequence[Prediction] = (),
+    context: Any = None,
     control: RunControl | None = None,
     remaining_ms: Callable[[], int] | None = None,
     debug: bool = False,
@@ -66,7 +65,10 @@ async def stream_graph_agui_events(
             other value replaces it, None keeps it. It is not asked on a resume.
         resolve_configurable: extra `configurable` entries; they can never replace `thread_id` or a checkpoint.
         recursion_limit: steps the graph may take.
-        state_keys: public keys of STATE_SNAPSHOT, which a client may also set; None shows every output key but `messages` and takes none.
+        state_keys: public keys of STATE_SNAPSHOT and STATE_DELTA, which a client may also set; None shows every output key but `messages`
+            and takes none.
+        predict_state: (tool, argument, state key): while the argument of a call of that tool streams, the key shows it.
+        context: the run's context of a graph with a `context_schema`.
         control: request a drain on it to stop the run at the next step boundary.
         remaining_ms: milliseconds until the deadline of this invocation.
         debug: put the exception's own text on RUN_ERROR.
@@ -82,6 +84,8 @@ async def stream_graph_agui_events(
         resolve_configurable=resolve_configurable,
         recursion_limit=recursion_limit,
         state_keys=state_keys,
+        predict_state=predict_state,
+        context=context,
         control=control,
         remaining_ms=remaining_ms,
         debug=debug,
@@ -105,6 +109,8 @@ class AgentRun:
         configurable: Mapping[str, Any] | None = None,
         recursion_limit: int | None = None,
         state_keys: Sequence[str] | None = None,
+        predict_state: Sequence[Prediction] = (),
+        context: Any = None,
         control: RunControl | None = None,
         remaining_ms: Callable[[], int] | None = None,
         debug: bool = False,
@@ -115,17 +121,19 @@ class AgentRun:
         self._resolve = resolve_stream_input
         self._resolve_configurable = resolve_configurable
         self._state_keys = state_keys
+        self._shown_keys = public_keys(graph, state_keys)
+        self._predict_state = predict_state
+        self._context = context
         self._control = control or RunControl()
         self._remaining_ms = remaining_ms
         self._debug = debug
         self._usage = UsageCounter()
         self._turn: Turn | None = None
         self._history: Sequence[Any] = ()
-        self._state_shown = False
         self._transformer = AguiTransformer()
         self._output: Thread = Thread()
         self._config: RunnableConfig = {
-            "configurable": {**harmless(configurable or {}), "thread_id": input.thread_id},
+            "configurable": {**client_configurable(input), **harmless(configurable or {}), "thread_id": input.thread_id},
             "callbacks": [MessageIdentity(), self._usage],
             "metadata": {RUN_ID_KEY: input.run_id},
         }
@@ -139,7 +147,8 @@ class AgentRun:
             RunRejected: it means nothing here. Other errors (the table is unreachable) belong on the stream.
         """
         if self._resolve_configurable is not None:
-            self._config["configurable"] = {**harmless(self._resolve_configurable(self._input)), **self._config["configurable"]}
+            own = harmless(self._resolve_configurable(self._input))
+            self._config["configurable"] = {**self._config["configurable"], **own}
         thread = await read_thread(self._graph, self._config)
         self._history = thread.messages
         self._turn = await plan_turn(self._input, thread, self._graph, self._config, self._resolve, self._state_keys or ())
@@ -192,16 +201,15 @@ class AgentRun:
         run = await self._start(turn.graph_input, config)
         if turn.fork is None:
             self._transformer.know_history(self._history)
+        self._transformer.show_state(self._shown_keys, self._predict_state)
         try:
             async with run:
                 async for event in run.extensions["agui_events"]:
-                    if event.type in _TOUCHED:
-                        for touched in self._touch(event):
-                            yield touched
-                    else:
-                        yield event
+                    yield self._own(event) if event.type is EventType.RUN_FINISHED else event
                 if not has_checkpointer(self._graph):
-                    self._output = Thread(values=await run.output() or {}, interrupts=tuple(await run.interrupts()))
+                    self._output = Thread(values=await run.output() or {})
+                    if await run.interrupts() and not self._transformer.lifecycle.finished:
+                        raise CheckpointerNeeded
         finally:
             if deadline is not None:
                 deadline.cancel()
@@ -227,18 +235,17 @@ class AgentRun:
         with warnings.catch_warnings():
             warnings.filterwarnings("ignore", message="The v3 streaming protocol")
             return await self._graph.astream_events(
-                graph_input, config, version="v3", transformers=transformers, control=self._control, **durability
+                graph_input, config, version="v3", transformers=transformers, control=self._control, context=self._context, **durability
             )
 
-    def _touch(self, event: BaseEvent) -> list[BaseEvent]:
-        """A native event that needs something of the run: its ids, or the state that a first delta is a change of."""
-        if event.type is EventType.RUN_FINISHED:
-            return [event.model_copy(update={"thread_id": self._input.thread_id, "run_id": self._input.run_id})]
-        first = not self._state_shown
-        self._state_shown = True
-        if first and event.type is EventType.STATE_DELTA:
-            return [StateSnapshotEvent(snapshot=public_state(Thread(self._transformer.values), self._state_keys)), event]
-        return [event]
+    def _own(self, event: Any) -> BaseEvent:
+        """A node's own end: under the ids of this run, in words that the client knows, without a guess at what is pending."""
+        outcome = event.outcome.model_dump(exclude={"pending_tool_call_ids"}) if event.outcome is not None else None
+        if outcome and outcome["type"] == "cancelled" and not knows_1_0(self._input.protocol_version):
+            return RunErrorEvent(message=MESSAGES["STOPPED"], code="STOPPED")
+        return RunFinishedEvent.model_validate(
+            {**event.model_dump(), "thread_id": self._input.thread_id, "run_id": self._input.run_id, "outcome": outcome}
+        )
 
     def _drain_before_the_deadline(self) -> asyncio.TimerHandle | None:
         if self._remaining_ms is None:
@@ -252,27 +259,14 @@ class AgentRun:
         thread = await read_thread(self._graph, self._config) if has_checkpointer(self._graph) else self._output
         interrupts = map_interrupts(thread.interrupts, thread.messages)
         events = self._transformer.close(suspended=[i.id for i in interrupts] if interrupts else None)
-        snapshot = public_state(thread, self._state_keys)
-        if interrupts or self._state_shown or snapshot != jsonable(self._input.state or {}):
+        snapshot = public_state(thread, self._shown_keys)
+        if interrupts or self._transformer.state_shown or not same_json(snapshot, jsonable(self._input.state or {})):
             events.append(StateSnapshotEvent(snapshot=snapshot))
         if messages := messages_to_agui([*thread.messages, *turn.unsent]):
             events.append(MessagesSnapshotEvent(messages=messages))
-        outcome = {"type": "interrupt", "interrupts": interrupts} if interrupts else self._success(thread)
+        ended = success(thread.messages, frontend_tools(self._input), self._input.protocol_version)
+        outcome = {"type": "interrupt", "interrupts": interrupts} if interrupts else ended
         return [*events, self._finished(outcome)]
-
-    def _success(self, thread: Thread) -> dict[str, Any]:
-        pending = self._pending_frontend_calls(thread) if self._peer_knows_1_0() else []
-        return {"type": "success"} | ({"pendingToolCallIds": pending} if pending else {})
-
-    def _peer_knows_1_0(self) -> bool:
-        """Whether the client declared protocol 1.0 or newer: 0.x clients reject `cancelled` and `pendingToolCallIds`."""
-        return bool(re.match(r"0*[1-9]", self._input.protocol_version or ""))
-
-    def _pending_frontend_calls(self, thread: Thread) -> list[str]:
-        last = next((m for m in reversed(thread.messages) if isinstance(m, AIMessage)), None)
-        names = frontend_tools(self._input)
-        calls = wire_call_ids(thread.messages) if last is not None and names else []
-        return [c.wire for c in calls if not c.answered and c.name in names and last is not None and c.message_id == last.id]
 
     def _finished(self, outcome: Mapping[str, Any]) -> RunFinishedEvent:
         ids = {"threadId": self._input.thread_id, "runId": self._input.run_id}
@@ -281,7 +275,7 @@ class AgentRun:
     def _drained(self, reason: str) -> list[BaseEvent]:
         code = "STOPPED" if reason == STOP_REASON else "RUN_DEADLINE"
         events = self._transformer.close(failed=MESSAGES[code])
-        if code == "STOPPED" and self._peer_knows_1_0():
+        if code == "STOPPED" and knows_1_0(self._input.protocol_version):
             return [*events, self._finished({"type": "cancelled"})]
         return [*events, RunErrorEvent(message=MESSAGES[code], code=code, usage=self._usage.total())]
 

@@ -11,7 +11,7 @@ from langchain_core.runnables import RunnableConfig
 from langgraph.pregel import Pregel
 from langgraph.types import Interrupt, StateSnapshot
 
-from graphs.stream import jsonable
+from graphs.stream import public_state as shown_state
 
 RUN_ID_KEY = "agui_run_id"
 """Checkpoint metadata: the AG-UI run that wrote it, so that a repeated runId is known as a retry."""
@@ -64,10 +64,17 @@ async def given_answers(graph: Pregel[Any, Any, Any, Any], config: RunnableConfi
     return found
 
 
-def public_state(thread: Thread, state_keys: Sequence[str] | None) -> dict[str, Any]:
-    """What STATE_SNAPSHOT shows: the named keys that have a value, JSON-safe; without names every key but the messages."""
-    keys = thread.values.keys() if state_keys is None else state_keys
-    return {k: jsonable(thread.values[k]) for k in keys if k in thread.values and k != "messages"}
+def public_keys(graph: Pregel[Any, Any, Any, Any], state_keys: Sequence[str] | None) -> Sequence[str]:
+    """The keys that a client sees: the named ones, or every output key of the graph."""
+    if state_keys is not None:
+        return state_keys
+    output = graph.output_channels
+    return [] if isinstance(output, str) else [key for key in output if not key.startswith("__")]
+
+
+def public_state(thread: Thread, keys: Sequence[str]) -> dict[str, Any]:
+    """What STATE_SNAPSHOT shows: those keys that have a value, JSON-safe, without the messages."""
+    return shown_state(thread.values, keys)
 
 
 def has_checkpointer(graph: Pregel[Any, Any, Any, Any]) -> bool:

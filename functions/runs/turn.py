@@ -9,13 +9,15 @@ from typing import Any
 from ag_ui.core import BaseEvent, RunAgentInput
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, ToolMessage
 from langchain_core.runnables import RunnableConfig
+from langgraph.channels import BinaryOperatorAggregate
 from langgraph.pregel import Pregel
-from langgraph.types import Command
+from langgraph.types import Command, Overwrite
 
 from functions.runs.answers import Answers, match_answers
 from functions.runs.errors import RunRejected
-from functions.runs.thread import ANSWER_KEY, Thread, earlier_states, given_answers, has_checkpointer
-from graphs.stream import message_from_agui, messages_from_agui, messages_to_agui, wire_call_ids
+from functions.runs.frontend import frontend_tools
+from functions.runs.thread import ANSWER_KEY, Thread, earlier_states, given_answers, has_checkpointer, public_state
+from graphs.stream import jsonable, message_from_agui, messages_from_agui, messages_to_agui, same_json, wire_call_ids
 
 LOST_RESULT = "The run ended before this tool returned a result."
 
@@ -56,7 +58,7 @@ async def plan_turn(
     answers = match_answers(input.resume or (), thread.interrupts)
     await _refuse_other_answers(answers, graph, config)
     if thread.interrupts:
-        return _answering(answers, new)
+        return _answering(answers, new, _shared_state(input, graph, state_keys, thread))
     if new:
         given = _graph_input(input, [*_lost_results(thread, new), *new], graph, resolve, state_keys, thread)
         return Turn(given, notices=answers.ignored)
@@ -68,13 +70,14 @@ async def plan_turn(
     return _without_messages(input, thread, graph, resolve, state_keys)
 
 
-def _answering(answers: Answers, new: Sequence[BaseMessage]) -> Turn:
-    """A question is open. A text beside it is no answer and is not stored; results of frontend tools go in with an answer."""
+def _answering(answers: Answers, new: Sequence[BaseMessage], shared: Mapping[str, Any]) -> Turn:
+    """A question is open. A text beside it is no answer and is not stored; results of frontend tools and what the client changed in the
+    shared state go in with an answer."""
     if not answers.values:
         return Turn(runs=False, notices=answers.ignored, unsent=new)
     unsent = [m for m in new if isinstance(m, HumanMessage)]
     results = [m for m in new if isinstance(m, ToolMessage)]
-    update = {"messages": results} if results else None
+    update = {**shared, **({"messages": results} if results else {})} or None
     metadata = {ANSWER_KEY + interrupt_id: digest for interrupt_id, digest in answers.digests.items()}
     return Turn(Command(resume=answers.values, update=update), notices=answers.ignored, metadata=metadata, unsent=unsent)
 
@@ -124,8 +127,16 @@ def _graph_input(
 
 
 def _shared_state(input: RunAgentInput, graph: Pregel[Any, Any, Any, Any], state_keys: Sequence[str], thread: Thread) -> dict[str, Any]:
+    """The public keys that the client changed: those whose value is another one than the snapshot of the thread would show."""
     state = input.state if isinstance(input.state, Mapping) else {}
-    return {k: state[k] for k in state_keys if k in state and k in graph.channels and state[k] != thread.values.get(k)}
+    known = public_state(thread, state_keys)
+    changed = [k for k in state_keys if k in state and k in graph.channels and not same_json(jsonable(state[k]), known.get(k))]
+    return {k: _whole(graph.channels[k], state[k]) for k in changed}
+
+
+def _whole(channel: Any, value: Any) -> Any:
+    """A client sends the value itself: a reducer would add it to what is there."""
+    return Overwrite(value) if isinstance(channel, BinaryOperatorAggregate) else value
 
 
 # -- messages
@@ -164,10 +175,6 @@ def _with_raw_call_id(message: BaseMessage, open_calls: Mapping[str, str]) -> Ba
 def _open_frontend_calls(input: RunAgentInput, thread: Thread) -> dict[str, str]:
     """Wire id → stored id of calls to the client's own tools that wait for their result."""
     return {c.wire: c.raw for c in wire_call_ids(thread.messages) if not c.answered and c.name in frontend_tools(input)}
-
-
-def frontend_tools(input: RunAgentInput) -> frozenset[str]:
-    return frozenset(tool.name for tool in input.tools or ())
 
 
 def _lost_results(thread: Thread, new: Sequence[BaseMessage]) -> list[BaseMessage]:

@@ -6,7 +6,7 @@ from typing import Any
 
 from fastapi import APIRouter
 
-from functions.runs.thread import Thread, public_state, read_thread
+from functions.runs.thread import Thread, public_keys, public_state, read_thread
 from functions.web.current import Caller, Here
 from functions.web.problems import Problem
 from functions.web.run_input import check_id
@@ -25,7 +25,8 @@ async def messages(thread_id: str, served: Here, who: Caller) -> dict[str, Any]:
 @router.get("/{thread_id}/state", summary="Its public state and open interrupts")
 async def state(thread_id: str, served: Here, who: Caller) -> dict[str, Any]:
     thread = await _thread(served, who, thread_id)
-    return {"state": public_state(thread, served.state_keys), **_interrupts(thread)}
+    keys = public_keys(served.agent.graph, served.state_keys)
+    return {"state": public_state(thread, keys), **_interrupts(thread)}
 
 
 async def _thread(served: Served, who: str, thread_id: str) -> Thread:

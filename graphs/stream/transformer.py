@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, ClassVar
 
 from ag_ui.core import BaseEvent, EventType
@@ -16,6 +16,7 @@ from graphs.stream.history import wire_call_ids
 from graphs.stream.ledger import CallLedger
 from graphs.stream.lifecycle import Lifecycle, Refused
 from graphs.stream.messages import MessageMapper
+from graphs.stream.state import Prediction, StateMapper
 from graphs.stream.tasks import Path, TaskMapper
 from graphs.stream.tools import ToolMapper
 
@@ -25,6 +26,7 @@ TOOL_EVENTS = frozenset(
     {EventType.TOOL_CALL_START, EventType.TOOL_CALL_ARGS, EventType.TOOL_CALL_END, EventType.TOOL_CALL_RESULT, EventType.TOOL_CALL_CHUNK}
 )
 STEP_EVENTS = frozenset({EventType.STEP_STARTED, EventType.STEP_FINISHED})
+STATE_EVENTS = frozenset({EventType.STATE_SNAPSHOT, EventType.STATE_DELTA})
 TEXT_EVENTS = frozenset(
     {EventType.TEXT_MESSAGE_START, EventType.TEXT_MESSAGE_CONTENT, EventType.TEXT_MESSAGE_END, EventType.TEXT_MESSAGE_CHUNK}
 )
@@ -54,8 +56,7 @@ class AguiTransformer(StreamTransformer):
         self._tools = ToolMapper(self._ledger)
         self._tasks = TaskMapper(self._ledger)
         self._lanes: Lanes = {}
-        self.values: Mapping[str, Any] = {}
-        """The run's state as its last step left it."""
+        self._state: StateMapper | None = None
         self._agui: StreamChannel[BaseEvent] = StreamChannel()
         self._tool: StreamChannel[BaseEvent] = StreamChannel()
         self._message: StreamChannel[BaseEvent] = StreamChannel()
@@ -93,12 +94,27 @@ class AguiTransformer(StreamTransformer):
         The run's first state says it too, but not the results of a step that is not complete: those wait beside the checkpoint.
         """
         for message in messages:
-            if isinstance(message, AIMessage) and message.id:
-                self._messages.know(message.id)
+            if message_id := getattr(message, "id", None):
+                self._messages.know(message_id)
+                self.lifecycle.know_message(message_id)
         for call in wire_call_ids(messages):
             if call.wire not in self._ledger.streamed:  # those this stream announced, and owes their result
                 self._ledger.learn(call.wire, answered=call.answered)
                 self.lifecycle.know_call(call.wire, answered=call.answered)
+
+    def show_state(self, keys: Sequence[str] | None, predictions: Sequence[Prediction] = ()) -> None:
+        """From now on the stream says what each step changed in these keys of the state (None: all but `messages`).
+
+        With predictions, (tool, argument, state key), a key shows the argument while the call streams.
+        """
+        self._state = StateMapper(keys, predictions)
+        if predictions:
+            self._methods["messages"] = self._on_predicting_messages
+
+    @property
+    def state_shown(self) -> bool:
+        """Whether the stream said anything of the state."""
+        return self._state is not None and self._state.shown
 
     def finalize(self) -> None:
         """The run ended well: a tool error that no ToolMessage was made of gets its result now."""
@@ -108,7 +124,8 @@ class AguiTransformer(StreamTransformer):
     def close(self, *, suspended: Iterable[str] | None = None, failed: str | None = None) -> list[BaseEvent]:
         """The END events for everything open, for the orchestrator to send before its terminal event."""
         self._messages.forget_open()
-        return self.lifecycle.close_all(suspended=suspended, failed=failed)
+        events = self.lifecycle.close_all(suspended=suspended, failed=failed)
+        return [*events, *self._state.settle()] if self._state and failed is not None else events
 
     # -- channels of the run
 
@@ -116,6 +133,11 @@ class AguiTransformer(StreamTransformer):
         if path:
             self._emit_all(self._tasks.enter(path))
         self._emit_all(self._messages.map(params["data"], self._tasks.owner(path) if path else None))
+
+    def _on_predicting_messages(self, params: Mapping[str, Any], path: Path) -> None:
+        assert self._state is not None
+        self._emit_all(self._tasks.enter(path))
+        self._emit_all(self._state.predicted(self._messages.map(params["data"], self._tasks.owner(path))))
 
     def _on_tools(self, params: Mapping[str, Any], path: Path) -> None:
         self._emit_all(self._tasks.enter(path))
@@ -125,14 +147,14 @@ class AguiTransformer(StreamTransformer):
         data = params["data"]
         if not isinstance(data, Mapping):
             data = {}
-        if not path:
-            self.values = data
         messages = data.get("messages")
         if isinstance(messages, (list, tuple)):
             if not path and not self._history_known:
                 self._history_known = True
                 self.know_history(messages)
             self._emit_all(self._tools.state(messages, self._tasks.owner(path)))
+        if not path and self._state is not None:
+            self._emit_all(self._state.step(data, self._ledger.unanswered))
         self._emit_all(self._tasks.step_ended(path))
 
     def _on_tasks(self, params: Mapping[str, Any], path: Path) -> None:
@@ -153,12 +175,19 @@ class AguiTransformer(StreamTransformer):
             self._emit_all([custom])
             return
         try:
-            for event in native_events(payload, self.lifecycle, owner, self._lanes):
+            for event in self._with_state(native_events(payload, self.lifecycle, owner, self._lanes)):
                 for legal in self.lifecycle.admit(event):
                     self._send(legal)
         except Refused as refused:
             log.warning("a node wrote an AG-UI event that is not legal here: %s", refused)
             self._emit_all([refusal(payload, str(refused), timestamp)])
+
+    def _with_state(self, events: Iterable[BaseEvent]) -> Iterator[BaseEvent]:
+        for event in events:
+            if event.type in STATE_EVENTS and self._state is not None and not self.lifecycle.finished:
+                yield from self._state.native(event)
+            else:
+                yield event
 
     # -- sending
 

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 from uuid import uuid4
 
+import jsonpatch
 from ag_ui.core import RunAgentInput
 from langchain_core.messages import AIMessage
 from langgraph.checkpoint.base import BaseCheckpointSaver
@@ -91,6 +92,19 @@ class Run:
     @property
     def state(self) -> Json:
         return dict(self.of("STATE_SNAPSHOT")[-1]["snapshot"])
+
+    @property
+    def client_state(self) -> Any:
+        """What a client has in the end: `input.state`, then what the stream's snapshots and patches made of it."""
+        state = self.events[0]["input"].get("state")
+        for event in self.of("STATE_SNAPSHOT", "STATE_DELTA"):
+            state = event["snapshot"] if event["type"] == "STATE_SNAPSHOT" else jsonpatch.apply_patch(state, event["delta"])
+        return state
+
+    @property
+    def state_changes(self) -> list[Any]:
+        """Snapshots as they are, a patch as its list of operations."""
+        return [e.get("snapshot", e.get("delta")) for e in self.of("STATE_SNAPSHOT", "STATE_DELTA")]
 
     @property
     def ignored(self) -> list[str]:
