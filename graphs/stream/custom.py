@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, cast
 
-from ag_ui.core import BaseEvent, CustomEvent, Event
+from ag_ui.core import BaseEvent, CustomEvent, Event, EventType
 from pydantic import TypeAdapter, ValidationError
 
 from graphs.stream.jsonable import jsonable
@@ -52,12 +52,30 @@ def native_events(payload: dict[str, Any], lifecycle: Lifecycle, owner: str | No
     """
     payload = jsonable(payload)
     parts = _written_out(payload, lifecycle, lanes) if str(payload["type"]) in _CHUNKS else [payload]
-    return [_attributed(_validated(part), owner) for part in parts]
+    events = [_attributed(_validated(part), owner) for part in parts]
+    for event in events:
+        _refuse_what_clients_swallow(event, lifecycle)
+        lifecycle.adopt(event)
+    return events
 
 
 def refusal(payload: dict[str, Any], reason: str, timestamp: int) -> CustomEvent:
     """The notice that replaces a native event which was refused."""
     return CustomEvent(name=REFUSED_EVENT, value={"type": jsonable(payload.get("type")), "reason": reason}, timestamp=timestamp)
+
+
+def _refuse_what_clients_swallow(event: Any, lifecycle: Lifecycle) -> None:
+    """What is in order by itself, and yet leaves a client with something that it cannot show."""
+    if event.type is EventType.RAW:
+        raise Refused("RAW is not part of this server's streams")
+    if event.type is EventType.MESSAGES_SNAPSHOT:
+        calls = {call.id for message in event.messages for call in getattr(message, "tool_calls", None) or ()}
+        for message in event.messages:
+            if message.role == "tool" and message.tool_call_id not in calls:
+                raise Refused(f"MESSAGES_SNAPSHOT: {message.id!r} answers {message.tool_call_id!r}, a call that it does not hold")
+    parent = getattr(event, "parent_subagent_run_id", None)
+    if parent is not None and not lifecycle.is_open("subagent", parent):
+        raise Refused(f"{event.type.value}: its parent {parent!r} is not open")
 
 
 def _validated(payload: dict[str, Any]) -> BaseEvent:

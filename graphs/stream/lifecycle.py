@@ -49,7 +49,6 @@ _END: dict[EventType, tuple[Kind, str]] = {
     EventType.SUBAGENT_FINISHED: ("subagent", "subagent_run_id"),
     EventType.SUBAGENT_ERROR: ("subagent", "subagent_run_id"),
 }
-TERMINAL = frozenset({EventType.RUN_FINISHED, EventType.RUN_ERROR})
 REOPENABLE: frozenset[Kind] = frozenset({"step"})
 
 
@@ -70,14 +69,21 @@ class Lifecycle:
     def is_open(self, kind: Kind, item_id: str) -> bool:
         return (kind, item_id) in self._open
 
-    def was_closed(self, kind: Kind, item_id: str) -> bool:
-        return (kind, item_id) in self._closed
-
     def know_call(self, call_id: str, *, answered: bool) -> None:
         """A call of the thread's history: it may get its result in this stream, but no second START."""
         self._calls.add(call_id)
         if answered:
             self._answered.add(call_id)
+
+    def know_message(self, message_id: str) -> None:
+        """A message of the thread's history: nothing may be appended to it."""
+        self._closed.update({("text", message_id), ("reasoning", message_id)})
+
+    def adopt(self, event: Any) -> None:
+        """An event that goes on with an item belongs to the sub-agent that opened it, whoever wrote it."""
+        kind, key = _CONTENT.get(event.type) or _END.get(event.type) or ("subagent", "")
+        if kind != "subagent" and (item := (kind, getattr(event, key))) in self._open:
+            event.subagent_run_id = self._open[item]
 
     def admit(self, event: BaseEvent) -> list[BaseEvent]:
         """The events to send for this one: itself, with what must be closed before it; empty for an empty delta.
@@ -111,8 +117,11 @@ class Lifecycle:
         return events
 
     def close_owned(self, owner: str) -> list[BaseEvent]:
-        """END events for the open items of one sub-agent, before it ends itself."""
+        """END events for the open items of one sub-agent, and for the sub-agents inside it, before it ends itself."""
         events: list[BaseEvent] = []
+        for _, inner in [i for i, o in self._open.items() if i[0] == "subagent" and o == owner]:
+            events += [*self.close_owned(inner), SubagentFinishedEvent(subagent_run_id=inner)]
+            self._forget(("subagent", inner))
         for kind in CLOSING_ORDER[:-1]:
             for item in [i for i, o in self._open.items() if i[0] == kind and o == owner]:
                 events.append(_closing_event(item, owner, None, None))
