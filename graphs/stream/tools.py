@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any
+from typing import Any, TypeVar
 from uuid import uuid4
 
 from ag_ui.core import (
@@ -21,6 +21,7 @@ from graphs.stream.jsonable import args_text, jsonable, result_text, utf8
 from graphs.stream.ledger import CallLedger
 
 Events = Iterator[BaseEvent]
+M = TypeVar("M", bound=BaseMessage)
 
 
 class ToolMapper:
@@ -114,18 +115,23 @@ def message_text(message: BaseMessage) -> str:
     return text if text or not message.content else result_text(message.content)
 
 
-def tool_messages(output: Any, depth: int = 4) -> Iterator[ToolMessage]:
-    """Every ToolMessage in what a tool or node returned: itself, in a list, in a dict of state keys, in a Command's update.
+def tool_messages(output: Any) -> Iterator[ToolMessage]:
+    """Every ToolMessage in what a tool or node returned."""
+    return messages_of(output, ToolMessage)
+
+
+def messages_of(output: Any, kind: type[M], depth: int = 4) -> Iterator[M]:
+    """Every message of a kind in what a tool or node returned: itself, in a list, in a dict of state keys, in a Command's update.
 
     `depth` is that of a list of Commands whose update holds a list; deeper values are data, not messages.
     """
-    if isinstance(output, ToolMessage):
+    if isinstance(output, kind):
         yield output
     elif isinstance(output, Command):
-        yield from tool_messages(output.update, depth - 1)
+        yield from messages_of(output.update, kind, depth - 1)
     elif depth and isinstance(output, (Mapping, list, tuple)):
         for value in output.values() if isinstance(output, Mapping) else output:
-            yield from tool_messages(value, depth - 1)
+            yield from messages_of(value, kind, depth - 1)
 
 
 def _tool_message(output: Any, call_id: str) -> ToolMessage | None:

@@ -13,14 +13,14 @@ from graphs.tools import route_tools, tool_node
 from tests.support.agent_thread import Json, single
 
 
-def react(model: ScriptedModel, *tools: Any, node: Any = None) -> StateGraph[Any, Any, Any, Any]:
-    """The tool loop, one task a call."""
+def react(model: ScriptedModel, *tools: Any, node: Any = None, ask: Any = None) -> StateGraph[Any, Any, Any, Any]:
+    """The tool loop, one task a call. `node` runs the tools instead of a ToolNode, `ask` the model instead of `ainvoke`."""
 
-    async def ask(state: MessagesState) -> Json:
+    async def invoke(state: MessagesState) -> Json:
         return {"messages": [await model.ainvoke(state["messages"])]}
 
     graph = StateGraph(MessagesState)
-    graph.add_node("model", ask)
+    graph.add_node("model", ask or invoke)
     graph.add_node("tools", node or tool_node(tools))
     graph.add_edge(START, "model")
     graph.add_conditional_edges("model", route_tools("tools"))

@@ -132,21 +132,6 @@ async def test_whole_messages_and_what_nobody_should_see(thread: NewThread) -> N
     assert run.text == "made by hand"
 
 
-async def test_a_model_called_with_astream(thread: NewThread) -> None:
-    """No deltas, one whole message under the stored id: LangGraph gives no more. Its tokens count."""
-    model = ScriptedModel(turns=["one two three"])
-
-    async def node(state: MessagesState) -> Json:
-        chunks = [chunk async for chunk in model.astream(state["messages"])]
-        whole: Any = sum(chunks[1:], chunks[0])
-        return {"messages": [whole]}
-
-    run = await (talk := thread(single(node))).say("go")
-    assert [e["delta"] for e in run.of("TEXT_MESSAGE_CONTENT")] == ["one two three"]
-    assert run.of("TEXT_MESSAGE_START")[0]["messageId"] == (await talk.stored())[-1].id
-    assert run.end["usage"][0]["outputTokens"] == 3
-
-
 async def test_usage_counts_every_call(thread: NewThread) -> None:
     """Per provider and model; muted calls too; their text is not shown."""
     loud, muted = ScriptedModel(turns=["a b"]), ScriptedModel(model_name="small", turns=["secret thought"])
