@@ -5,8 +5,13 @@ from __future__ import annotations
 import os
 
 import pytest
+from hypothesis import settings
 
 pytest_plugins = ("tests.support.node_clients", "tests.support.streams")
+
+settings.register_profile("nightly", max_examples=10_000, deadline=None)
+if profile := os.environ.get("HYPOTHESIS_PROFILE"):  # or pytest's --hypothesis-profile
+    settings.load_profile(profile)
 
 for name in [n for n in os.environ if n.startswith(("AWS_", "AGENTS_", "OPENAI_", "ANTHROPIC_", "DEEPSEEK_", "LANGSMITH_", "LANGCHAIN_"))]:
     del os.environ[name]
