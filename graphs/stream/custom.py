@@ -69,13 +69,23 @@ def _refuse_what_clients_swallow(event: Any, lifecycle: Lifecycle) -> None:
     if event.type is EventType.RAW:
         raise Refused("RAW is not part of this server's streams")
     if event.type is EventType.MESSAGES_SNAPSHOT:
-        calls = {call.id for message in event.messages for call in getattr(message, "tool_calls", None) or ()}
-        for message in event.messages:
-            if message.role == "tool" and message.tool_call_id not in calls:
-                raise Refused(f"MESSAGES_SNAPSHOT: {message.id!r} answers {message.tool_call_id!r}, a call that it does not hold")
+        _refuse_broken_snapshot(event.messages, lifecycle)
     parent = getattr(event, "parent_subagent_run_id", None)
     if parent is not None and not lifecycle.is_open("subagent", parent):
         raise Refused(f"{event.type.value}: its parent {parent!r} is not open")
+
+
+def _refuse_broken_snapshot(messages: Sequence[Any], lifecycle: Lifecycle) -> None:
+    """A client drops the messages that a snapshot lacks (reasoning only where it names some), and warns about what goes on with one."""
+    calls = {call.id for message in messages for call in getattr(message, "tool_calls", None) or ()}
+    for message in messages:
+        if message.role == "tool" and message.tool_call_id not in calls:
+            raise Refused(f"MESSAGES_SNAPSHOT: {message.id!r} answers {message.tool_call_id!r}, a call that it does not hold")
+    ids = {message.id for message in messages}
+    kept = {"call": calls, "text": ids} | ({"reasoning": ids} if any(message.role == "reasoning" for message in messages) else {})
+    for kind, item_id in lifecycle.open_items:
+        if item_id not in kept.get(kind, {item_id}):
+            raise Refused(f"MESSAGES_SNAPSHOT: {kind} {item_id!r} is open, and it does not hold it")
 
 
 def _validated(payload: dict[str, Any]) -> BaseEvent:

@@ -6,7 +6,7 @@ open at the end; a tool call has one result, after its END. Mapping is elsewhere
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, KeysView
 from typing import Any, Literal
 
 from ag_ui.core import (
@@ -61,6 +61,8 @@ class Lifecycle:
 
     def __init__(self, announced: Iterable[str] = ()) -> None:
         self._open: dict[Item, str | None] = {}
+        self.open_items: KeysView[Item] = self._open.keys()
+        """What is open now, in the order it was opened."""
         self._closed: set[Item] = set()
         self._calls: set[str] = set(announced)
         self._answered: set[str] = set()
