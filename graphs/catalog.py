@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib import import_module
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 if TYPE_CHECKING:
     from langchain_core.language_models import BaseChatModel
@@ -30,14 +30,24 @@ class Deps:
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """What one run takes from the client: entries for `configurable` and the graph's step limit (None: the agent's default)."""
+    """What one run takes from the client: entries for `configurable`, the graph's step limit (None: the agent's default), and the
+    context of a graph with a `context_schema`."""
 
     configurable: dict[str, Any] = field(default_factory=dict)
     recursion_limit: int | None = None
+    context: Any = None
 
 
 OptionsReader = Callable[[Mapping[str, Any], Mapping[str, Any]], Options]
 """`(input.state, input.forwardedProps) -> Options`; never raises on what a client sends."""
+
+
+class PredictState(NamedTuple):
+    """While `argument` of a call of `tool` streams, the client sees it in the public key `state_key`, as far as it got."""
+
+    tool: str
+    argument: str
+    state_key: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +65,7 @@ class AgentSpec:
     input_field: str | None = None  # graph state field that gets the text too
     resumes: bool = True
     recursion_limit: int = 50
+    predict_state: tuple[PredictState, ...] = ()
     needs_model: bool = True  # False: its main path runs with `Deps(model=None)`
 
     def build(self, deps: Deps) -> StateGraph[Any, Any, Any, Any]:

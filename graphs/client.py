@@ -13,13 +13,16 @@ from typing import Any
 from langchain_core.messages import AIMessage, BaseMessage, ToolMessage
 from langchain_core.runnables import RunnableConfig
 from langgraph.graph import END
+from langgraph.types import Send
+
+from graphs.tools import route_tools
 
 FRONTEND_TOOLS = "frontend_tools"
 """Configurable: `[{name, description, parameters}]`, the tools that the client runs itself; `parameters` is a JSON schema."""
 CONTEXT = "agui_context"
 """Configurable: `[{description, value}]`, texts."""
 FORWARDED_PROPS = "agui_forwarded_props"
-"""Configurable: whatever the client put into `forwardedProps`, JSON."""
+"""Configurable: the object that the client sent as `forwardedProps`."""
 
 log = logging.getLogger(__name__)
 
@@ -39,6 +42,18 @@ def frontend_tools(config: RunnableConfig, own: Collection[str]) -> list[dict[st
 def frontend_names(config: RunnableConfig, own: Collection[str]) -> frozenset[str]:
     """Names of the tools that the client runs."""
     return frozenset(tool["name"] for tool in _given(config)) - frozenset(own)
+
+
+def route_own_tools(node: str, own: Collection[str]) -> Callable[[Mapping[str, Any], RunnableConfig], str | list[Send]]:
+    """`route_tools` of a graph whose model knows the client's tools too: calls of the `own` tools (names), and of tools nobody has, go to
+    `node`; the client's are left to the client."""
+    every_call = route_tools(node)
+
+    def route(state: Mapping[str, Any], config: RunnableConfig) -> str | list[Send]:
+        sends, theirs = every_call(state), frontend_names(config, own)
+        return sends if isinstance(sends, str) else [send for send in sends if send.arg[0]["name"] not in theirs] or END
+
+    return route
 
 
 def unless_client_owes(node: str, own: Collection[str]) -> Callable[[Mapping[str, Any], RunnableConfig], str]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 from ag_ui.core import RunAgentInput
@@ -17,7 +17,9 @@ def client_configurable(input: RunAgentInput) -> dict[str, Any]:
     """What the client sent beside its messages, for the graph: see `graphs.client`. No entry for what is empty."""
     tools = [{"name": t.name, "description": t.description, "parameters": t.parameters} for t in input.tools or ()]
     context = [{"description": c.description, "value": c.value} for c in input.context or ()]
-    given = {FRONTEND_TOOLS: tools, CONTEXT: context, FORWARDED_PROPS: input.forwarded_props}
+    # an object only: LangGraph copies a plain text or number of `configurable` into every checkpoint's metadata
+    props = input.forwarded_props if isinstance(input.forwarded_props, Mapping) else None
+    given = {FRONTEND_TOOLS: tools, CONTEXT: context, FORWARDED_PROPS: props}
     return {key: jsonable(value) for key, value in given.items() if value}
 
 

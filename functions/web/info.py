@@ -60,7 +60,7 @@ def capabilities() -> AgentCapabilities:
     return AgentCapabilities(
         transport=TransportCapabilities(streaming=True),
         tools=ToolsCapabilities(supported=True),
-        state=StateCapabilities(snapshots=True),
+        state=StateCapabilities(snapshots=True, deltas=True),
         reasoning=ReasoningCapabilities(supported=True, streaming=True),
         human_in_the_loop=HumanInTheLoopCapabilities(supported=True, approvals=True, interrupts=True),
     )

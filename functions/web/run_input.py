@@ -59,6 +59,13 @@ def parse_run_input(raw: Any) -> RunAgentInput:
     return parsed
 
 
+def frontend_of(raw: Mapping[str, Any]) -> tuple[frozenset[str], str | None]:
+    """The names of the client's own tools and the protocol version in a body, as a RunAgentInput has them; anything else is not there."""
+    tools, version = raw.get("tools"), raw.get("protocolVersion")
+    names = [tool.get("name") for tool in tools if isinstance(tool, Mapping)] if isinstance(tools, list) else []
+    return frozenset(name for name in names if isinstance(name, str)), version if isinstance(version, str) else None
+
+
 def check_id(name: str, value: str) -> None:
     """
     Raises:
@@ -73,7 +80,7 @@ def _known_material(raw: Mapping[str, Any]) -> dict[str, Any]:
     known = {k: v for k, v in raw.items() if v is not None or k in ("threadId", "runId", "messages")}
     messages = known.get("messages")
     if isinstance(messages, list):
-        known["messages"] = [_known_parts(m) for m in messages if not isinstance(m, dict) or m.get("role") in ROLES]
+        known["messages"] = [_known_parts(m) for m in messages if not isinstance(m, dict) or _one_of(ROLES, m.get("role"))]
     return known
 
 
@@ -89,10 +96,15 @@ def _known_parts(message: Any) -> Any:
 
 
 def _is_known_part(part: Any) -> bool:
-    if not isinstance(part, dict) or part.get("type") not in PARTS:
+    if not isinstance(part, dict) or not _one_of(PARTS, part.get("type")):
         return False
     source = part.get("source")
-    return part["type"] == "text" or (isinstance(source, dict) and source.get("type") in SOURCES)
+    return part["type"] == "text" or (isinstance(source, dict) and _one_of(SOURCES, source.get("type")))
+
+
+def _one_of(names: frozenset[str], value: Any) -> bool:
+    """A list or an object cannot even be looked up in a set."""
+    return isinstance(value, str) and value in names
 
 
 def _reject_surrogates(raw: Mapping[str, Any]) -> None:

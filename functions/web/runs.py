@@ -16,7 +16,7 @@ from functions.runs.errors import RunRejected
 from functions.web.current import Caller, Here
 from functions.web.openapi import body_of
 from functions.web.problems import Problem
-from functions.web.run_input import check_id, read_json, read_run_input
+from functions.web.run_input import check_id, frontend_of, read_json, read_run_input
 from functions.web.served import Served
 from functions.web.sse import EventStream
 
@@ -56,7 +56,8 @@ async def connect(request: Request, served: Here, who: Caller) -> Response:
     if not isinstance(thread_id, str):
         raise Problem(422, "BAD_INPUT", "threadId: a string is required")
     check_id("threadId", thread_id)
-    events = await connect_events(served.graph(who), thread_id, served.state_keys)
+    names, version = frontend_of(body)
+    events = await connect_events(served.graph(who), thread_id, served.state_keys, frontend_tools=names, protocol_version=version)
     return _stream(served, _each(events), None)
 
 
@@ -71,6 +72,8 @@ def _agent_run(served: Served, request: Request, who: str, input: RunAgentInput)
         configurable=options.configurable,
         recursion_limit=options.recursion_limit or served.agent.spec.recursion_limit,
         state_keys=served.state_keys,
+        predict_state=served.agent.spec.predict_state,
+        context=options.context,
         remaining_ms=getattr(context, "get_remaining_time_in_millis", None),
         debug=served.settings.debug,
     )

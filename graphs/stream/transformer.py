@@ -7,7 +7,6 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, ClassVar
 
 from ag_ui.core import BaseEvent, EventType
-from langchain_core.messages import AIMessage
 from langgraph.stream import StreamChannel, StreamTransformer
 from langgraph.stream._types import ProtocolEvent
 
