@@ -43,6 +43,10 @@ def test_what_is_wrong_is_named(body: Any, named: str) -> None:
 
 IGNORED: dict[str, dict[str, Any]] = {
     "an unknown role": {"id": "2", "role": "narrator", "content": "once"},
+    "a list for a role": {"id": "2", "role": ["user"], "content": "once"},
+    "an object for a role": {"id": "2", "role": {"is": "user"}, "content": "once"},
+    "a list for a part's type": {**USER, "content": [{"type": ["text"], "text": "no"}, {"type": "text", "text": "hi"}]},
+    "an object for a source's type": {**USER, "content": [{"type": "image", "source": {"type": {}, "value": "x"}}]},
     "an activity": {"id": "2", "role": "activity", "activityType": "a", "content": {}},
     "an unknown part": {**USER, "content": [{"type": "hologram"}, {"type": "text", "text": "hi"}]},
     "a retired part": {**USER, "content": [{"type": "binary", "mimeType": "image/png", "data": "eA=="}, {"type": "text", "text": "hi"}]},
