@@ -19,6 +19,7 @@ ROLES = frozenset({"developer", "system", "assistant", "user", "tool", "reasonin
 PARTS = frozenset({"text", "image", "audio", "video", "document"})
 SOURCES = frozenset({"data", "url", "file"})
 _CONTROL = re.compile(r"[\x00-\x1f\x7f\ud800-\udfff]")
+_NOT_IN_A_PATH = re.compile(r"[/\\?#]|\A\.\.?\Z")
 
 
 async def read_run_input(request: Request, max_bytes: int) -> RunAgentInput:
@@ -52,8 +53,8 @@ def parse_run_input(raw: Any) -> RunAgentInput:
         parsed = RunAgentInput.model_validate(_known_material(raw))
     except ValidationError as error:
         raise Problem(422, "BAD_INPUT", _first_problem(error)) from error
-    for name, value in (("threadId", parsed.thread_id), ("runId", parsed.run_id)):
-        check_id(name, value)
+    check_thread_id(parsed.thread_id)
+    check_id("runId", parsed.run_id)
     if len(parsed.messages) > MAX_MESSAGES:
         raise Problem(413, "BAD_INPUT", f"messages: at most {MAX_MESSAGES} are taken at once.")
     return parsed
@@ -73,6 +74,17 @@ def check_id(name: str, value: str) -> None:
     """
     if not value.strip() or len(value) > MAX_ID_CHARS or _CONTROL.search(value):
         raise Problem(422, "BAD_INPUT", f"{name} must be 1 to {MAX_ID_CHARS} printable characters.")
+
+
+def check_thread_id(value: str) -> None:
+    """A thread that can be run can be read too: its id is one segment of `/threads/{threadId}/…`, which clients and proxies normalise.
+
+    Raises:
+        Problem: as `check_id`, or with `/`, `\\`, `?` or `#`, or `.` or `..` alone.
+    """
+    check_id("threadId", value)
+    if _NOT_IN_A_PATH.search(value):
+        raise Problem(422, "BAD_INPUT", "threadId must not hold any of / \\ ? #, nor be . or .., since it is part of a URL.")
 
 
 def _known_material(raw: Mapping[str, Any]) -> dict[str, Any]:

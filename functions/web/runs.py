@@ -16,7 +16,7 @@ from functions.runs.errors import RunRejected
 from functions.web.current import Caller, Here
 from functions.web.openapi import body_of
 from functions.web.problems import Problem
-from functions.web.run_input import check_id, frontend_of, read_json, read_run_input
+from functions.web.run_input import check_thread_id, frontend_of, read_json, read_run_input
 from functions.web.served import Served
 from functions.web.sse import EventStream
 
@@ -55,7 +55,7 @@ async def connect(request: Request, served: Here, who: Caller) -> Response:
     thread_id = body.get("threadId") if isinstance(body, dict) else None
     if not isinstance(thread_id, str):
         raise Problem(422, "BAD_INPUT", "threadId: a string is required")
-    check_id("threadId", thread_id)
+    check_thread_id(thread_id)
     names, version = frontend_of(body)
     events = await connect_events(served.graph(who), thread_id, served.state_keys, frontend_tools=names, protocol_version=version)
     return _stream(served, _each(events), None)

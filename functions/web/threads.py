@@ -9,7 +9,7 @@ from fastapi import APIRouter
 from functions.runs.thread import Thread, public_keys, public_state, read_thread
 from functions.web.current import Caller, Here
 from functions.web.problems import Problem
-from functions.web.run_input import check_id
+from functions.web.run_input import check_thread_id
 from functions.web.served import Served
 from graphs.stream import map_interrupts, messages_to_agui
 
@@ -30,7 +30,7 @@ async def state(thread_id: str, served: Here, who: Caller) -> dict[str, Any]:
 
 
 async def _thread(served: Served, who: str, thread_id: str) -> Thread:
-    check_id("threadId", thread_id)
+    check_thread_id(thread_id)
     thread = await read_thread(served.graph(who), {"configurable": {"thread_id": thread_id}})
     if not thread.exists:
         raise Problem(404, "NOT_FOUND", "There is no such thread.")

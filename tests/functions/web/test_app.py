@@ -97,6 +97,9 @@ REFUSED: dict[str, tuple[str, str, Mapping[str, Any], int, str]] = {
     "nested without end": ("POST", "/", {"content": b"[" * 100_000}, 400, "BAD_INPUT"),
     "too large": ("POST", "/", {"content": b" " * (SETTINGS.max_body_bytes + 1)}, 413, "BODY_TOO_LARGE"),
     "connect without a thread": ("POST", "/connect", {"json": {}}, 422, "BAD_INPUT"),
+    "connect to a path": ("POST", "/connect", {"json": {"threadId": "a/b"}}, 422, "BAD_INPUT"),
+    "the messages of a query": ("GET", "/threads/a%3Fb/messages", {}, 422, "BAD_INPUT"),
+    "the state of a Windows path": ("GET", "/threads/a%5Cb/state", {}, 422, "BAD_INPUT"),
     "connect to a nameless thread": ("POST", "/connect", {"json": {"threadId": ""}}, 422, "BAD_INPUT"),
 }
 

@@ -22,6 +22,12 @@ REFUSED: dict[str, tuple[Any, str]] = {
     "an empty thread": ({**BODY, "threadId": ""}, "threadId"),
     "a blank run": ({**BODY, "runId": "  "}, "runId"),
     "a huge thread": ({**BODY, "threadId": "x" * 257}, "threadId"),
+    "a path for a thread": ({**BODY, "threadId": "a/b"}, "threadId"),
+    "a Windows path for a thread": ({**BODY, "threadId": "a\\b"}, "threadId"),
+    "a query in a thread": ({**BODY, "threadId": "a?b"}, "threadId"),
+    "a fragment in a thread": ({**BODY, "threadId": "a#b"}, "threadId"),
+    "the folder itself for a thread": ({**BODY, "threadId": "."}, "threadId"),
+    "the folder above for a thread": ({**BODY, "threadId": ".."}, "threadId"),
     "a line break in a run": ({**BODY, "runId": "a\nb"}, "runId"),
     "messages that are no list": ({**BODY, "messages": "hi"}, "messages"),
     "a user message without content": ({**BODY, "messages": [USER]}, "content"),
@@ -60,6 +66,12 @@ def test_unknown_material_is_left_out(message: dict[str, Any]) -> None:
     """AG-UI asks receivers to ignore what they do not know."""
     parsed = parse_run_input({**BODY, "messages": [message], "futureField": 1})
     assert parsed.thread_id == "t"
+
+
+def test_what_is_no_part_of_a_url_may_be_any_id() -> None:
+    """A run is not addressed by its id, and dots inside a thread's id mean nothing to a URL."""
+    parsed = parse_run_input({**BODY, "threadId": "a..b.", "runId": "../r?x#y"})
+    assert (parsed.thread_id, parsed.run_id) == ("a..b.", "../r?x#y")
 
 
 def test_null_lists_are_no_lists() -> None:
