@@ -10,7 +10,7 @@ from collections import deque
 from collections.abc import AsyncIterator, Awaitable, Callable
 from typing import Any
 
-from ag_ui.core import BaseEvent, CustomEvent, EventType
+from ag_ui.core import BaseEvent, CustomEvent, EventType, RunErrorEvent, RunStartedEvent
 from pydantic_core import PydanticSerializationError
 from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
@@ -21,6 +21,7 @@ log = logging.getLogger(__name__)
 
 MAX_FRAME_BYTES = 8 * 1024 * 1024
 """@ag-ui/client aborts on a frame over 10 MB."""
+FRAME_TOO_LARGE = "FRAME_TOO_LARGE"
 COMMENT = b": \n\n"
 SETTLE_SECONDS = 0.25
 """After a burst a function URL may hold the last small chunk until the next one: a comment is the next one."""
@@ -36,13 +37,23 @@ _NAMES = {"message_id": "messageId", "tool_call_id": "toolCallId"}
 
 
 def encode(event: BaseEvent) -> bytes:
-    """One frame. Never NaN, never a lone surrogate; a snapshot too large for a client is replaced by `CUSTOM frame_omitted`."""
+    """One frame. Never NaN, never a lone surrogate, never too large for a client: then it says so instead (see `_shorter`)."""
     field = _DELTAS.get(event.type)
     frame = _delta_frame(event, field) if field is not None and _is_plain(event) else _frame(event)
     if len(frame) > MAX_FRAME_BYTES:
         log.error("a %s of %d bytes is too large for a client and was left out", event.type.value, len(frame))
-        return _frame(CustomEvent(name="frame_omitted", value={"type": event.type.value, "bytes": len(frame)}))
+        return _frame(_shorter(event, len(frame)))
     return frame
+
+
+def _shorter(event: BaseEvent, size: int) -> BaseEvent:
+    """What begins and ends a stream must be there: a start goes without the run's input, an end that cannot be said is an error.
+    Everything else becomes `CUSTOM frame_omitted`."""
+    if isinstance(event, RunStartedEvent):
+        return event.model_copy(update={"input": None})
+    if event.type in (EventType.RUN_FINISHED, EventType.RUN_ERROR):
+        return RunErrorEvent(message="The end of this run is too large to be sent. The thread is stored: load it again.", code=FRAME_TOO_LARGE)
+    return CustomEvent(name="frame_omitted", value={"type": event.type.value, "bytes": size})
 
 
 def _is_plain(event: Any) -> bool:

@@ -12,14 +12,17 @@ from ag_ui.core import (
     BaseEvent,
     CustomEvent,
     ReasoningMessageContentEvent,
+    RunAgentInput,
+    RunErrorEvent,
     RunFinishedEvent,
+    RunStartedEvent,
     StateSnapshotEvent,
     TextMessageContentEvent,
     ToolCallArgsEvent,
 )
 from ag_ui.encoder import EventEncoder
 
-from functions.web.sse import COMMENT, MAX_FRAME_BYTES, EventStream, encode
+from functions.web.sse import COMMENT, FRAME_TOO_LARGE, MAX_FRAME_BYTES, EventStream, encode
 from tests.support.sse import framing_faults, read_sse
 
 DELTAS = {
@@ -61,6 +64,30 @@ def test_a_frame_that_no_client_takes_is_replaced() -> None:
     """Over 8 MB a client aborts: the reader is told what was left out."""
     [event] = read_sse(encode(StateSnapshotEvent(snapshot={"x": "y" * MAX_FRAME_BYTES})))
     assert (event["type"], event["name"], event["value"]["type"]) == ("CUSTOM", "frame_omitted", "STATE_SNAPSHOT")
+
+
+HUGE = "y" * MAX_FRAME_BYTES
+INPUT = RunAgentInput.model_validate(
+    {"threadId": "t", "runId": "r", "messages": [], "tools": [], "context": [], "forwardedProps": {}, "state": {"x": HUGE}}
+)
+ENDS_TOO_LARGE = {
+    "a result": RunFinishedEvent(thread_id="t", run_id="r", result={"x": HUGE}),
+    "an error": RunErrorEvent(message=HUGE),
+}
+
+
+@pytest.mark.parametrize("event", ENDS_TOO_LARGE.values(), ids=ENDS_TOO_LARGE)
+def test_an_end_that_no_client_takes_is_still_an_end(event: BaseEvent) -> None:
+    """Without a terminal event a client would wait for ever: it reads an error instead."""
+    [said] = read_sse(encode(event))
+    assert (said["type"], said["code"]) == ("RUN_ERROR", FRAME_TOO_LARGE)
+
+
+def test_a_start_that_no_client_takes_goes_without_its_input() -> None:
+    """A stream must begin with RUN_STARTED."""
+    [said] = read_sse(encode(RunStartedEvent(thread_id="t", run_id="r", input=INPUT)))
+    assert (said["type"], said["threadId"], said["runId"]) == ("RUN_STARTED", "t", "r")
+    assert not said.get("input")
 
 
 END = RunFinishedEvent(thread_id="t", run_id="r")
