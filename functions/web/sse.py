@@ -52,7 +52,9 @@ def _shorter(event: BaseEvent, size: int) -> BaseEvent:
     if isinstance(event, RunStartedEvent):
         return event.model_copy(update={"input": None})
     if event.type in (EventType.RUN_FINISHED, EventType.RUN_ERROR):
-        return RunErrorEvent(message="The end of this run is too large to be sent. The thread is stored: load it again.", code=FRAME_TOO_LARGE)
+        return RunErrorEvent(
+            message="The end of this run is too large to be sent. The thread is stored: load it again.", code=FRAME_TOO_LARGE
+        )
     return CustomEvent(name="frame_omitted", value={"type": event.type.value, "bytes": size})
 
 
