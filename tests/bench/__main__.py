@@ -1,105 +1,78 @@
-"""`agents bench`: µs and bytes per token and the time to the first token, every way in one run, interleaved.
+"""`agents bench`: what a token costs, what a turn sends, how soon the first event is there, what a long answer holds in memory.
 
-Machines are noisy: the ways take turns, the median of the rounds counts, and a ratio compares rounds of the same moment.
+Machines are noisy: the ways take turns, the median of the rounds counts, and a ratio compares runs of the same moment.
 """
 
 from __future__ import annotations
 
 import argparse
 import asyncio
-import gc
 import json
-import statistics
 import sys
-import time
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from tests.bench.subjects import FIRST_TOKEN, SUBJECTS, Subject, answering_graph
+from tests.bench.first import measure_first
+from tests.bench.memory import TOKENS as MEMORY_TOKENS
+from tests.bench.memory import measure_memory
+from tests.bench.path import measure_path
+from tests.bench.plot import panels, svg
+from tests.bench.report import Measured, environment
+from tests.bench.sizes import measure_sizes
+from tests.bench.stream import measure_stream
+from tests.bench.subjects import SUBJECTS, Server, as_subject
 
-FLOOR, BARE, OURS = "v3 drain", "bare transformer", "this project"
-BAR_CHARS = 40
-
-
-@dataclass(frozen=True, slots=True)
-class Sample:
-    """One run. Times in microseconds of CPU (`first`: of wall)."""
-
-    cpu: float
-    first: float
-    sent: int
+NAMES = ("stream", "path", "bytes", "first", "memory")
 
 
-async def measure(subject: Subject, graph: Any, number: int) -> Sample:
-    gc.collect()
-    sent, first = 0, 0.0
-    wall, cpu = time.perf_counter(), time.process_time()
-    async for chunk in subject(graph, number):
-        if not first and (FIRST_TOKEN in chunk or chunk == b"."):
-            first = time.perf_counter() - wall
-        sent += len(chunk)
-    return Sample((time.process_time() - cpu) * 1e6, first * 1e6, sent)
+def measure(name: str, options: argparse.Namespace, peers: Mapping[str, Server]) -> Measured:
+    if name == "stream":
+        subjects = {**SUBJECTS, **{peer: as_subject(server) for peer, server in peers.items()}}
+        return asyncio.run(measure_stream(subjects, options.tokens, options.rounds))
+    if name == "path":
+        return asyncio.run(measure_path(options.tokens, options.rounds))
+    if name == "bytes":
+        return asyncio.run(measure_sizes(peers))
+    if name == "first":
+        return asyncio.run(measure_first(options.rounds))
+    return measure_memory(options.memory_tokens)
 
 
-async def compare(tokens: int, rounds: int) -> dict[str, list[Sample]]:
-    """Round by round, every way once; the first round warms up and is not counted."""
-    samples: dict[str, list[Sample]] = {name: [] for name in SUBJECTS}
-    for number in range(rounds + 1):
-        for name, subject in SUBJECTS.items():
-            sample = await measure(subject, answering_graph(tokens), number)
-            if number:
-                samples[name].append(sample)
-        print(f"\rround {number}/{rounds}", end="", file=sys.stderr, flush=True)
-    print(file=sys.stderr)
-    return samples
+def main(arguments: Sequence[str] | None, peers: Mapping[str, Server]) -> None:
+    options = _options(arguments)
+    measured: dict[str, dict[str, Any]] = {}
+    for name in NAMES if options.measurement == "all" else (options.measurement,):
+        done = measure(name, options, peers)
+        measured[name] = done.as_json()
+        if not options.json:
+            sys.stdout.write(f"{done}\n\n")
+    result = {**environment(), "tokens": options.tokens, "rounds": options.rounds, "measured": measured}
+    if options.json:
+        sys.stdout.write(json.dumps(result, indent=2) + "\n")
+    if options.save:
+        options.save.write_text(json.dumps(result, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
+    if options.plot:
+        options.plot.write_text(svg(panels(result), caption(result)), encoding="utf-8")
 
 
-def summary(samples: dict[str, list[Sample]], tokens: int) -> list[dict[str, Any]]:
-    """A row per way: medians, and the median over the rounds of its ratio to the floor and to the bare transformer."""
-    return [
-        {
-            "way": name,
-            "us_per_token": round(statistics.median(s.cpu for s in taken) / tokens, 1),
-            "bytes_per_token": round(statistics.median(s.sent for s in taken) / tokens),
-            "first_token_ms": round(statistics.median(s.first for s in taken) / 1000, 2),
-            "vs_drain": _ratio(taken, samples[FLOOR]),
-            "vs_bare": _ratio(taken, samples[BARE]),
-        }
-        for name, taken in samples.items()
-    ]
-
-
-def _ratio(taken: Sequence[Sample], other: Sequence[Sample]) -> float:
-    return round(statistics.median(a.cpu / b.cpu for a, b in zip(taken, other, strict=True)), 2)
-
-
-def table(rows: Sequence[dict[str, Any]]) -> str:
-    longest = max(row["us_per_token"] for row in rows)
-    lines = [f"{'':22}{'µs/token':>9}{'bytes/token':>12}{'first token':>13}{'× drain':>9}{'× bare':>8}"]
-    for row in rows:
-        bar = "█" * max(1, round(BAR_CHARS * row["us_per_token"] / longest))
-        lines.append(
-            f"{row['way']:22}{row['us_per_token']:>9}{row['bytes_per_token']:>12}{row['first_token_ms']:>10} ms"
-            f"{row['vs_drain']:>9}{row['vs_bare']:>8}  {bar}"
-        )
-    return "\n".join(lines)
-
-
-def main() -> None:
+def _options(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="agents bench", description=__doc__)
+    parser.add_argument("measurement", nargs="?", choices=(*NAMES, "all"), default="stream", help="what to measure (default stream)")
     parser.add_argument("--tokens", type=int, default=1_000, help="tokens of the answer (default 1000)")
     parser.add_argument("--rounds", type=int, default=9, help="counted rounds (default 9)")
-    parser.add_argument("--json", action="store_true", help="print JSON instead of the table")
+    parser.add_argument("--memory-tokens", type=int, default=MEMORY_TOKENS, help=f"tokens in `memory` (default {MEMORY_TOKENS})")
+    parser.add_argument("--json", action="store_true", help="print JSON instead of the tables")
     parser.add_argument("--save", type=Path, help="also write the JSON to this file")
-    options = parser.parse_args()
-    rows = summary(asyncio.run(compare(options.tokens, options.rounds)), options.tokens)
-    result = {"python": sys.version.split()[0], "tokens": options.tokens, "rounds": options.rounds, "rows": rows}
-    if options.save:
-        options.save.write_text(json.dumps(result, indent=2) + "\n")
-    sys.stdout.write((json.dumps(result, indent=2) if options.json else table(rows)) + "\n")
+    parser.add_argument("--plot", type=Path, help="also draw it, as an SVG")
+    return parser.parse_args(arguments)
+
+
+def caption(result: Mapping[str, Any]) -> str:
+    return f"{result['date'][:10]}, {result['machine']}, Python {result['python']}, langgraph {result['versions']['langgraph']}"
 
 
 if __name__ == "__main__":
-    main()
+    from tests.bench.peers import PEERS
+
+    main(None, PEERS)

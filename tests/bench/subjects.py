@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import asyncio
 import warnings
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from typing import Any
 
 from ag_ui.core import RunAgentInput, TextMessageContentEvent
 from ag_ui.encoder import EventEncoder
-from ag_ui_langgraph import LangGraphAgent
 from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import AIMessageChunk, HumanMessage
 from langchain_core.outputs import ChatGenerationChunk
+from langgraph.checkpoint.base import BaseCheckpointSaver
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.graph import START, MessagesState, StateGraph
 from langgraph.stream import StreamChannel, StreamTransformer
@@ -23,6 +23,8 @@ from functions.web.sse import encode
 
 Subject = Callable[[Any, int], AsyncIterator[bytes]]
 """(compiled graph, number of the run) → what it would write to the wire, one item a step."""
+Server = Callable[[Any, RunAgentInput], AsyncIterator[bytes]]
+"""(compiled graph, a client's input) → its SSE frames."""
 
 
 class TokenModel(BaseChatModel):
@@ -43,8 +45,20 @@ class TokenModel(BaseChatModel):
             yield ChatGenerationChunk(message=AIMessageChunk(content=[{"type": "text", "text": f" word{number % 10}", "index": 0}]))
 
 
-def answering_graph(tokens: int) -> Any:
-    """START → one model call → END, with a checkpointer, as a chat has it."""
+def answering_graph(tokens: int, checkpointer: BaseCheckpointSaver[Any] | None = None) -> Any:
+    """START → one model call → END, with a checkpointer (default: in memory), as a chat has it."""
+    return _answering(tokens).compile(checkpointer=checkpointer or InMemorySaver())
+
+
+def nested_graph(tokens: int) -> Any:
+    """The same answer by a graph inside a node: its events are attributed to a sub-agent."""
+    graph = StateGraph(MessagesState)
+    graph.add_node("assistant", _answering(tokens).compile())
+    graph.add_edge(START, "assistant")
+    return graph.compile(checkpointer=InMemorySaver())
+
+
+def _answering(tokens: int) -> StateGraph[Any, Any, Any, Any]:
     model = TokenModel(tokens=tokens)
 
     async def answer(state: MessagesState) -> dict[str, Any]:
@@ -53,17 +67,21 @@ def answering_graph(tokens: int) -> Any:
     graph = StateGraph(MessagesState)
     graph.add_node("answer", answer)
     graph.add_edge(START, "answer")
-    return graph.compile(checkpointer=InMemorySaver())
+    return graph
 
 
-def _start(number: int) -> tuple[dict[str, Any], Any]:
+FIRST_USER_MESSAGE = {"id": "u1", "role": "user", "content": "hi"}
+
+
+def start(number: int) -> tuple[dict[str, Any], Any]:
     return {"messages": [HumanMessage("hi", id="u1")]}, {"configurable": {"thread_id": f"t{number}"}}
 
 
-def _input(number: int) -> RunAgentInput:
-    ids = {"threadId": f"t{number}", "runId": f"r{number}"}
-    user = {"id": "u1", "role": "user", "content": "hi"}
-    return RunAgentInput.model_validate({**ids, "state": {}, "messages": [user], "tools": [], "context": [], "forwardedProps": {}})
+def run_input(number: int, messages: Sequence[Mapping[str, Any]] = (FIRST_USER_MESSAGE,), run: str = "r") -> RunAgentInput:
+    """A client's input on the thread of that number."""
+    ids = {"threadId": f"t{number}", "runId": f"{run}{number}"}
+    rest: Mapping[str, Any] = {"state": {}, "tools": [], "context": [], "forwardedProps": {}}
+    return RunAgentInput.model_validate({**ids, **rest, "messages": list(messages)})
 
 
 FIRST_TOKEN = b"word0"
@@ -72,14 +90,14 @@ FIRST_TOKEN = b"word0"
 
 async def raw_astream(graph: Any, number: int) -> AsyncIterator[bytes]:
     """`astream(stream_mode="messages")`: the engine without v3, nothing encoded."""
-    graph_input, config = _start(number)
+    graph_input, config = start(number)
     async for chunk, _ in graph.astream(graph_input, config, stream_mode="messages"):
         yield chunk.text.encode()
 
 
 async def v3_drain(graph: Any, number: int) -> AsyncIterator[bytes]:
     """v3 protocol events read and thrown away: the floor of anything built on v3."""
-    graph_input, config = _start(number)
+    graph_input, config = start(number)
     async for event in await graph.astream_events(graph_input, config, version="v3"):
         if event["method"] == "messages":
             yield b"." if event["params"]["data"][0]["event"] == "content-block-delta" else b""
@@ -104,35 +122,31 @@ class BareTransformer(StreamTransformer):
 
 async def bare_transformer(graph: Any, number: int) -> AsyncIterator[bytes]:
     """A bare typed transformer with AG-UI's own `EventEncoder`."""
-    graph_input, config = _start(number)
+    graph_input, config = start(number)
     encoder = EventEncoder()
     run = await graph.astream_events(graph_input, config, version="v3", transformers=[BareTransformer])
     async for event in run.extensions["bare"]:
         yield encoder.encode(event).encode()
 
 
-async def ours(graph: Any, number: int) -> AsyncIterator[bytes]:
+async def serve_ours(graph: Any, input: RunAgentInput) -> AsyncIterator[bytes]:
     """The whole run as served: orchestrator, projection, guard, SSE encoding."""
-    async for event in stream_graph_agui_events(_input(number), graph, agent="bench"):
+    async for event in stream_graph_agui_events(input, graph, agent="bench"):
         yield encode(event)
 
 
-def _peer(*, raw_events: bool) -> Subject:
-    async def peer(graph: Any, number: int) -> AsyncIterator[bytes]:
-        encoder = EventEncoder()
-        async for event in LangGraphAgent(name="bench", graph=graph, emit_raw_events=raw_events).run(_input(number)):
-            yield encoder.encode(event).encode()
+def as_subject(server: Server) -> Subject:
+    """A server asked to say its words on a thread of its own."""
+    return lambda graph, number: server(graph, run_input(number))
 
-    return peer
 
+FLOOR, BARE, OURS = "v3 drain", "bare transformer", "this project"
 
 SUBJECTS: dict[str, Subject] = {
     "raw astream": raw_astream,
-    "v3 drain": v3_drain,
-    "bare transformer": bare_transformer,
-    "this project": ours,
-    "ag-ui-langgraph": _peer(raw_events=True),
-    "ag-ui-langgraph lean": _peer(raw_events=False),
+    FLOOR: v3_drain,
+    BARE: bare_transformer,
+    OURS: as_subject(serve_ours),
 }
 
 warnings.filterwarnings("ignore", message="The v3 streaming protocol")

@@ -1,0 +1,77 @@
+"""The memory of one long answer: each way in a process of its own, because a process gives back little of what it once took."""
+
+from __future__ import annotations
+
+import asyncio
+import gc
+import json
+import subprocess
+import sys
+import tracemalloc
+from collections.abc import Callable, Mapping, Sequence
+
+from tests.bench.report import Check, Measured, Row
+from tests.bench.subjects import BARE, FLOOR, OURS, SUBJECTS, Subject, answering_graph
+
+TOKENS = 100_000
+LIMIT_PERCENT = 10.0
+MIB = 2**20
+
+
+Sizes = dict[str, float]
+
+
+def in_own_process(way: str, tokens: int) -> Sizes:
+    """`peaks` in a new process."""
+    command = [sys.executable, "-m", "tests.bench.memory", way, str(tokens)]
+    sizes: Sizes = json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
+    return sizes
+
+
+def measure_memory(
+    tokens: int = TOKENS, ways: Sequence[str] = (FLOOR, BARE, OURS), run: Callable[[str, int], Sizes] = in_own_process
+) -> Measured:
+    """`peak`: of the whole process; `of_the_run`: what Python allocated at most during another such run, from tracemalloc."""
+    rows: list[Row] = [{"way": way, **run(way, tokens)} for way in ways]
+    by_way = {row["way"]: row for row in rows}
+    checks = [
+        Check("the peak of the process, above the v3 drain's", _above(by_way, "peak_mb"), LIMIT_PERCENT, "%"),
+        Check("the peak of what the run allocated, above the v3 drain's", _above(by_way, "of_the_run_mb"), LIMIT_PERCENT, "%"),
+    ]
+    return Measured("memory", f"Memory of one answer of {tokens} tokens", rows, checks, "peak_mb")
+
+
+def _above(rows: Mapping[str, Row], what: str) -> float:
+    return round((float(rows[OURS][what]) / float(rows[FLOOR][what]) - 1) * 100, 1)
+
+
+async def _drain(subject: Subject, tokens: int, number: int) -> None:
+    async for _ in subject(answering_graph(tokens), number):
+        pass
+
+
+def _peak_of_process() -> float:
+    """MB. Unix only, as the measurement is."""
+    import resource
+
+    unit = 1 if sys.platform == "darwin" else 1024
+    return float(round(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit / MIB, 1))
+
+
+def peaks(way: str, tokens: int) -> Sizes:
+    """MB: `peak_mb` of this process, `of_the_run_mb` of what Python allocates in a second run."""
+    subject = SUBJECTS[way]
+    asyncio.run(_drain(subject, 100, 0))  # imports and caches are not the run's
+    asyncio.run(_drain(subject, tokens, 1))
+    peak = _peak_of_process()
+    gc.collect()
+    tracemalloc.start()
+    try:
+        asyncio.run(_drain(subject, tokens, 2))
+        return {"peak_mb": peak, "of_the_run_mb": round(tracemalloc.get_traced_memory()[1] / MIB, 2)}
+    finally:
+        tracemalloc.stop()
+
+
+if __name__ == "__main__":
+    sys.stdout.write(json.dumps(peaks(sys.argv[1], int(sys.argv[2]))))
