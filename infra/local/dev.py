@@ -39,7 +39,7 @@ class Options:
 
 
 async def dev(options: Options) -> bool:
-    """Runs until SIGINT or SIGTERM; False if the store ended before.
+    """Runs until SIGINT or SIGTERM, also while it starts; False if the store ended before.
 
     Raises `PortInUse`, `StoreFailed`, `pydantic.ValidationError` for a wrong setting.
     """
@@ -55,7 +55,11 @@ async def dev(options: Options) -> bool:
         async with opening(options.data, settings.table_prefix, base, console) as store:
             variables = LateVariables(user, base, store, urls)
             async with workers(variables, base, console, options.limits) as pool:
-                data = await store
+                await first_of(stop, store)
+                if not store.done():
+                    console.say("Stopping …")
+                    return True
+                data = store.result()
                 front = Front(pool, site(options.agents, settings), console)
                 async with serving(front, listener), reloading(pool, options, console):
                     console.say(greeting(url, urls, settings, options.data, time.monotonic() - began))

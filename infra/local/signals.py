@@ -9,6 +9,7 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from types import FrameType
+from typing import Any
 
 # a closed terminal, under its name on each system
 if sys.platform == "win32":
@@ -28,7 +29,8 @@ def stop_signals() -> Iterator[asyncio.Event]:
         loop.call_soon_threadsafe(stop.set)
 
     # `signal.signal`, as Windows' loops have no `add_signal_handler`
-    numbers = [signal.SIGINT, signal.SIGTERM, *_MORE]
+    # under nohup a closed terminal is ignored, and stays ignored
+    numbers = [signal.SIGINT, signal.SIGTERM, *(number for number in _MORE if signal.getsignal(number) != signal.SIG_IGN)]
     before = {number: signal.signal(number, on_signal) for number in numbers}
     try:
         yield stop
@@ -37,11 +39,12 @@ def stop_signals() -> Iterator[asyncio.Event]:
             signal.signal(number, handler)
 
 
-async def first_of(*events: asyncio.Event) -> None:
-    """Returns when any of them is set."""
-    tasks = [asyncio.create_task(event.wait()) for event in events]
+async def first_of(*awaited: asyncio.Event | asyncio.Task[Any]) -> None:
+    """Returns when any of the events is set or any of the tasks is done; the tasks go on."""
+    events = [asyncio.create_task(one.wait()) for one in awaited if isinstance(one, asyncio.Event)]
+    tasks = [one for one in awaited if isinstance(one, asyncio.Task)]
     try:
-        await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
+        await asyncio.wait([*events, *tasks], return_when=asyncio.FIRST_COMPLETED)
     finally:
-        for task in tasks:
-            task.cancel()
+        for event in events:
+            event.cancel()

@@ -61,11 +61,11 @@ class Store:
                 output(name, line)
 
         process = await Process.start("infra.local.store_process", str(folder or ""), table_prefix, env=env, output=hear)
-        exited = asyncio.create_task(process.exited.wait())
-        waited: set[asyncio.Future[Any]] = {ready, exited}
-        await asyncio.wait(waited, return_when=asyncio.FIRST_COMPLETED)
-        exited.cancel()
-        said = ready.result() if ready.done() else {"error": f"it ended with code {process.returncode}"}
+        try:
+            said = await _first_line(ready, process)
+        except asyncio.CancelledError:
+            await process.stop()
+            raise
         if "error" in said:
             await process.stop()
             raise StoreFailed(said["error"])
@@ -73,3 +73,14 @@ class Store:
 
     async def stop(self) -> None:
         await self.process.stop()
+
+
+async def _first_line(ready: asyncio.Future[dict[str, str]], process: Process) -> dict[str, str]:
+    """What the process says first; an error of ours if it ends without a word."""
+    exited = asyncio.create_task(process.exited.wait())
+    waited: set[asyncio.Future[Any]] = {ready, exited}
+    try:
+        await asyncio.wait(waited, return_when=asyncio.FIRST_COMPLETED)
+    finally:
+        exited.cancel()
+    return ready.result() if ready.done() else {"error": f"it ended with code {process.returncode}"}

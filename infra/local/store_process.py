@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import sys
 import threading
+import traceback
 from contextlib import nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -36,7 +37,8 @@ def main() -> None:
         with lock_folder(folder) if folder else nullcontext():
             app, records = restore(emulator(), Journal(folder / "journal.jsonl")) if folder else (JournaledApp(emulator(), None), 0)
             server = listen(app)
-            serving = threading.Thread(target=server.serve_forever)
+            # a daemon: it must not keep the process alive when what follows fails
+            serving = threading.Thread(target=server.serve_forever, daemon=True)
             serving.start()
             address = f"127.0.0.1:{server.port}"
             create(address, sys.argv[2])
@@ -44,6 +46,10 @@ def main() -> None:
             serving.join()
     except (FolderInUse, DamagedJournal, UnplayableJournal, OSError) as exc:
         say({"error": str(exc)})
+        sys.exit(1)
+    except Exception as exc:  # noqa: BLE001 - the parent waits for a line: whatever went wrong, one has to come
+        traceback.print_exc()
+        say({"error": f"{type(exc).__name__}: {exc}"})
         sys.exit(1)
 
 

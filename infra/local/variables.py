@@ -16,6 +16,7 @@ from infra.local.store import BUCKET, credentials
 HANDLER = "functions.entry.app"
 _PROXIES = ("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY")
 _LOCAL = "127.0.0.1,localhost,::1"
+NO_FILES = {"AWS_CONFIG_FILE": os.devnull, "AWS_SHARED_CREDENTIALS_FILE": os.devnull}
 
 
 def user_variables(environ: Mapping[str, str] = os.environ) -> dict[str, str]:
@@ -27,14 +28,16 @@ def user_variables(environ: Mapping[str, str] = os.environ) -> dict[str, str]:
 def bare(user: Mapping[str, str], *, proxies: bool = False) -> dict[str, str]:
     """What every child starts with: no AWS profile, token or endpoint, none of our own settings.
 
-    Proxies stay only if `proxies`: a real model may be behind one, the store never is.
+    Nor the user's AWS files: a profile of theirs may send a client elsewhere, or be one that botocore refuses. Proxies stay only if
+    `proxies`: a real model may be behind one, the store never is. `.pyc` files are written: without them each worker compiles everything.
     """
     kept = {name: value for name, value in user.items() if not name.startswith(("AWS_", "AGENTS_", "LAMBDA_", "_HANDLER"))}
     if not proxies:
         kept = {name: value for name, value in kept.items() if name.upper() not in _PROXIES}
     for name in ("NO_PROXY", "no_proxy"):
         kept[name] = ",".join(filter(None, [user.get(name), _LOCAL]))
-    return kept
+    kept.pop("PYTHONDONTWRITEBYTECODE", None)
+    return kept | NO_FILES
 
 
 @dataclass(frozen=True, slots=True)

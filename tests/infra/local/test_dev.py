@@ -109,3 +109,16 @@ def test_ctrl_c_ends_everything(tmp_path: Path) -> None:
         assert "Traceback" not in stack.printed()
         assert "kept in memory only" in stack.printed()
         assert "reactAgent" not in stack.printed()
+
+
+def test_ctrl_c_during_the_start(tmp_path: Path) -> None:
+    """SIGINT before the store answers ends the command at once, well, and without a process left."""
+    command = [sys.executable, "-m", "infra.cli", "dev", "--port", "0"]
+    environment = {**os.environ, "PYTHONPATH": str(ROOT), "AGENTS_DATA_DIR": str(tmp_path)}
+    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True, cwd=tmp_path, env=environment) as process:
+        assert process.stderr is not None
+        assert "Starting the store" in process.stderr.readline()
+        process.send_signal(signal.SIGINT)
+        said = process.stderr.read()
+    assert process.returncode == 0
+    assert said == "Stopping …\n"

@@ -72,3 +72,10 @@ async def test_a_damaged_journal_says_where(tmp_path: Path) -> None:
         async with opened(tmp_path):
             pass
     assert (tmp_path / "journal.jsonl").read_bytes() == b"nonsense\nmore\n"
+
+
+async def test_what_fails_at_the_start_is_said() -> None:
+    """Also what nobody foresaw (here a variable that botocore refuses): the start fails with its words, and nothing waits for ever."""
+    env = bare(user_variables()) | {"AWS_RETRY_MODE": "nonsense"}
+    with pytest.raises(StoreFailed, match="nonsense"):
+        await asyncio.wait_for(Store.start(None, table_prefix="t-", env=env, output=lambda *_: None), 60)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 
 import pytest
@@ -12,6 +13,8 @@ from infra.local.variables import FunctionVariables, bare, user_variables
 USER = {
     "PATH": "/bin",
     "AWS_PROFILE": "mine",
+    "AWS_CONFIG_FILE": "/home/me/.aws/config",
+    "PYTHONDONTWRITEBYTECODE": "1",
     "AWS_SESSION_TOKEN": "secret",
     "AGENTS_AUTH": "iam",
     "AGENTS_MODEL": "openai:gpt",
@@ -28,6 +31,9 @@ USER = {
         (False, "OPENAI_API_KEY", "key"),
         (False, "AWS_PROFILE", None),
         (False, "AWS_SESSION_TOKEN", None),
+        (False, "AWS_CONFIG_FILE", os.devnull),
+        (False, "AWS_SHARED_CREDENTIALS_FILE", os.devnull),
+        (False, "PYTHONDONTWRITEBYTECODE", None),
         (False, "AGENTS_AUTH", None),
         (False, "https_proxy", None),
         (True, "https_proxy", "http://proxy"),
