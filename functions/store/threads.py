@@ -1,4 +1,4 @@
-"""Conversations: one row per thread, listed with the latest first. The messages themselves are in the checkpoints."""
+"""Conversations: one row per agent and thread, listed with the latest first. The messages themselves are in the checkpoints."""
 
 from __future__ import annotations
 
@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from mypy_boto3_dynamodb import DynamoDBClient
 
 LONGEST_TITLE = 200
+LONGEST_THREAD = 700
+"""Bytes of a thread id that stay readable in a sort key of 1,024, beside the agent's name."""
 
 
 class BadCursor(ValueError):
@@ -44,19 +46,22 @@ class Page:
 
 
 class Threads:
-    """Rows under their principal. The index `by_rank` orders them; a rank starts with 0, so that pinned rows can start with 1."""
+    """Rows under their principal, over all agents; the same thread id with two agents is two conversations.
+
+    The index `by_rank` orders them; a rank starts with 0, so that pinned rows can start with 1.
+    """
 
     def __init__(self, table_name: str, *, client: DynamoDBClient) -> None:
         self._table = Table(table_name, client, Calls())
 
     def touch(self, principal: str, thread_id: str, *, agent: str, title: str) -> Conversation:
-        """Creates the row or moves it to the top. Agent and title stay those of the first touch: compare `agent` with yours."""
+        """Creates the row or moves it to the top. The title stays that of the first touch."""
         now = int(time.time() * 1_000)
         row = self._table.update(
             _owner(principal),
-            _row_key(thread_id),
+            _row_key(agent, thread_id),
             UpdateExpression=(
-                "SET id = :id, #agent = if_not_exists(#agent, :agent), title = if_not_exists(title, :title), "
+                "SET id = :id, #agent = :agent, title = if_not_exists(title, :title), "
                 "created_at = if_not_exists(created_at, :now), updated_at = :now, #rank = :rank"
             ),
             ExpressionAttributeNames={"#rank": BY_RANK.sort_key, "#agent": "agent"},
@@ -71,13 +76,13 @@ class Threads:
         )
         return _conversation(row)
 
-    def get(self, principal: str, thread_id: str) -> Conversation | None:
-        row = self._table.get(_owner(principal), _row_key(thread_id))
+    def get(self, principal: str, thread_id: str, *, agent: str) -> Conversation | None:
+        row = self._table.get(_owner(principal), _row_key(agent, thread_id))
         return _conversation(row) if row else None
 
-    def delete(self, principal: str, thread_id: str) -> None:
+    def delete(self, principal: str, thread_id: str, *, agent: str) -> None:
         """Only the row; a missing one is no error."""
-        self._table.delete(_owner(principal), _row_key(thread_id))
+        self._table.delete(_owner(principal), _row_key(agent, thread_id))
 
     def list(self, principal: str, *, limit: int = 20, cursor: str | None = None) -> Page:
         """The latest first. Raises `BadCursor`."""
@@ -91,8 +96,8 @@ def _owner(principal: str) -> str:
     return keys.principal_prefix(principal)
 
 
-def _row_key(thread_id: str) -> str:
-    return f"t!{keys.encode(thread_id, keys.LONGEST_PARTITION_PART)}"
+def _row_key(agent: str, thread_id: str) -> str:
+    return f"t!{keys.encode(agent, keys.LONGEST_ID)}!{keys.encode(thread_id, LONGEST_THREAD)}"
 
 
 def _conversation(row: Item) -> Conversation:

@@ -1,4 +1,4 @@
-"""Who is asking. Threads live under their principal, so the same id of two callers is two threads."""
+"""Who is asking. Threads live under their agent and principal, so the same id of two callers is two threads."""
 
 from __future__ import annotations
 

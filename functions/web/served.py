@@ -44,9 +44,11 @@ class Served:
         return self.settings.model == "offline"
 
     def graph(self, principal: str) -> Graph:
-        """The graph on the principal's own threads."""
+        """The graph on the principal's own threads with this agent. The agents of a deployment share a table, but no thread: another
+        agent's graph would find no node for what is open in it, and drop the question."""
         saver = self.agent.graph.checkpointer
-        return self.agent.graph_for(saver.for_principal(principal) if isinstance(saver, DynamoDBSaver) else None)
+        owner = f"{self.agent.spec.name}:{principal}"  # an agent's name holds no ":", so no two pairs are one owner
+        return self.agent.graph_for(saver.for_principal(owner) if isinstance(saver, DynamoDBSaver) else None)
 
     async def touch(self, principal: str, input: RunAgentInput) -> None:
         """Moves the conversation to the top of its owner's list. Its failure is logged: the run itself has ended well."""
@@ -64,7 +66,10 @@ def serve_agent(name: str, settings: Settings, graph: Graph | None = None, check
 
     Raises:
         UnknownAgent: no graph was given and the catalog has no such name.
+        ValueError: a name with a ":".
     """
+    if ":" in name:
+        raise ValueError(f"an agent's name holds no colon, which ends it in the store's keys: {name!r}")
     if graph is not None:
         spec = AGENTS.get(name) or AgentSpec(name=name, title=name, description="", module="", state_keys=())
         return Served(ServedAgent(spec, graph), settings, None, spec.state_keys if name in AGENTS else None)

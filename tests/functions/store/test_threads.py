@@ -20,13 +20,26 @@ def _touch(threads: Threads, thread_id: str) -> None:
 
 
 def test_the_first_touch_names_the_conversation(threads: Threads) -> None:
-    """Agent and title stay those of the first touch; the time moves."""
+    """The title stays that of the first touch; the time moves."""
     first = threads.touch("me", "a#b", agent="dev", title="x" * 900)
     time.sleep(0.002)
-    second = threads.touch("me", "a#b", agent="other", title="new")
+    second = threads.touch("me", "a#b", agent="dev", title="new")
     assert (second.agent, second.title, second.created_at) == ("dev", "x" * 200, first.created_at)
     assert second.updated_at > first.updated_at
-    assert threads.get("me", "a#b") == second
+    assert threads.get("me", "a#b", agent="dev") == second
+
+
+def test_two_agents_share_no_conversation(threads: Threads) -> None:
+    """The same thread id with two agents is two rows, whatever separators and lengths the names have; their owner's list has both."""
+    long = "好" * 400
+    pairs = [("dev", "t"), ("other", "t"), ("dev!o", "t"), ("dev", "o!t"), ("dev" * 90, long), ("dev", long)]
+    for agent, thread_id in pairs:
+        threads.touch("me", thread_id, agent=agent, title=f"{agent} {thread_id}"[:20])
+    found = [threads.get("me", thread_id, agent=agent) for agent, thread_id in pairs]
+    assert [(row.agent, row.thread_id) for row in found if row] == pairs
+    threads.delete("me", "t", agent="other")
+    left = {(row.agent, row.thread_id) for row in threads.list("me").rows}
+    assert left == {*pairs} - {("other", "t")}
 
 
 def test_list_pages_latest_first(threads: Threads) -> None:
@@ -45,15 +58,15 @@ def test_rows_belong_to_their_principal(threads: Threads) -> None:
         _touch(threads, thread_id)
     cursor = threads.list("me", limit=1).cursor
     assert threads.list("you").rows == threads.list("you", cursor=cursor).rows == ()
-    assert threads.get("you", "one") is None
+    assert threads.get("you", "one", agent="dev") is None
 
 
 def test_delete(threads: Threads) -> None:
     """A deleted row is gone, and deleting it again is no error."""
     _touch(threads, "one")
     for _ in range(2):
-        threads.delete("me", "one")
-    assert threads.get("me", "one") is None
+        threads.delete("me", "one", agent="dev")
+    assert threads.get("me", "one", agent="dev") is None
     assert threads.list("me").rows == ()
 
 

@@ -1,4 +1,4 @@
-"""Threads live under their caller: over DynamoDB, the same id of two callers is two threads."""
+"""Threads live under their agent and caller: over DynamoDB, the same id of two callers, or with two agents, is two threads."""
 
 from __future__ import annotations
 
@@ -33,3 +33,28 @@ async def test_one_caller_never_sees_anothers_thread(dynamo: Dynamo, monkeypatch
     assert seen == {"ann": "start demo", "bob": "hello from bob", "eve": 404}
     rows = Threads(dynamo.tables["threads"], client=dynamo.client).list("arn:aws:iam::1:user/ann").rows
     assert [(row.thread_id, row.agent, row.title) for row in rows] == [("t", "dev", "start demo")]
+
+
+async def test_another_agents_url_does_not_touch_a_thread(dynamo: Dynamo, monkeypatch: pytest.MonkeyPatch) -> None:
+    """An agent's open question is not there for another one of the same table, and outlives a run of it under the same thread id."""
+    monkeypatch.setenv("AWS_ENDPOINT_URL", dynamo.endpoint)
+    settings = Settings(auth="none", table_prefix=dynamo.tables["threads"].removesuffix("threads"), offline_delay_ms=0)
+    async with client_of(create_app("dev", settings)) as dev, client_of(create_app("reactAgent", settings)) as other:
+        await dev.post("/", json=body())
+        asked = (await dev.get("/threads/t/state")).json()
+        assert asked["interrupts"]
+        assert (await other.get("/threads/t/state")).status_code == 404
+        await other.post("/", json=body("hello from elsewhere", run="r2"))
+        assert (await dev.get("/threads/t/state")).json() == asked
+        assert (await other.get("/threads/t/messages")).json()["messages"][0]["content"] == "hello from elsewhere"
+    rows = Threads(dynamo.tables["threads"], client=dynamo.client).list("local").rows
+    assert [(row.agent, row.thread_id, row.title) for row in rows] == [
+        ("reactAgent", "t", "hello from elsewhere"),
+        ("dev", "t", "start demo"),
+    ]
+
+
+def test_an_agents_name_holds_no_colon() -> None:
+    """It would end somewhere else in the store's keys."""
+    with pytest.raises(ValueError, match="colon"):
+        create_app("a:b", Settings(auth="none"))
