@@ -43,6 +43,7 @@ def test_every_agent_builds_and_its_keys_are_its_graphs(name: str) -> None:
     graph = spec.build(Deps(OfflineModel()))
     assert {*spec.state_keys} <= set(graph.channels)
     assert spec.input_field is None or spec.input_field in graph.channels
+    assert {prediction.state_key for prediction in spec.predict_state} <= {*spec.state_keys}
     assert "messages" not in spec.state_keys
 
 

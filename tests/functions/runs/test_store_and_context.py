@@ -29,7 +29,7 @@ def remembering() -> StateGraph[Any, Any, Any, Any]:
 
     async def node(state: MessagesState, runtime: Runtime[Who]) -> Json:
         assert runtime.store is not None
-        name = runtime.context.name if runtime.context else "nobody"
+        name = getattr(runtime.context, "name", "nobody")
         seen = await runtime.store.aget(("people",), name)
         times = seen.value["times"] if seen else 0
         answer = interrupt("again?") if times == 1 else None
