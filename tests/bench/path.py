@@ -9,6 +9,7 @@ import asyncio
 import statistics
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
+from functools import partial
 from typing import Any
 
 from functions.runtime.client import RuntimeClient
@@ -27,7 +28,7 @@ LIMIT = 1.8
 
 @asynccontextmanager
 async def runtime(graph: Any) -> AsyncIterator[Subject]:
-    """The runtime loop with the app of `graph`; what it gives invokes it once a run."""
+    """The runtime loop with the app of `graph`; what it gives invokes it once a run, on a thread of its own."""
     app = create_app("bench", Settings(), graph=graph)
     async with remote_runtime_api() as api:
         environment = Environment(app, RuntimeClient(api.address))
@@ -46,10 +47,10 @@ async def runtime(graph: Any) -> AsyncIterator[Subject]:
 
 
 async def measure_path(tokens: int, rounds: int) -> Measured:
-    """Drain, stream and whole path on one graph; the path's ratio is to the drain."""
-    graph = answering_graph(tokens)
-    async with runtime(graph) as at_runtime_api:
-        samples = await compare({FLOOR: SUBJECTS[FLOOR], OURS: SUBJECTS[OURS], PATH: at_runtime_api}, lambda: graph, rounds)
+    """Drain, stream and whole path; the path's ratio is to the drain."""
+    async with runtime(answering_graph(tokens)) as at_runtime_api:
+        subjects = {FLOOR: SUBJECTS[FLOOR], OURS: SUBJECTS[OURS], PATH: at_runtime_api}
+        samples = await compare(subjects, partial(answering_graph, tokens), rounds)
     rows = [_row(name, taken, samples[FLOOR], tokens) for name, taken in samples.items()]
     check = Check("a token from the graph to its chunk at the Runtime API, beside the bare v3 drain", rows[-1]["vs_drain"], LIMIT, "×")
     return Measured("path", f"One token of {tokens}, graph → chunk at the Runtime API (CPU of the function)", rows, [check], "us_per_token")
