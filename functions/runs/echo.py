@@ -19,7 +19,7 @@ def echoed(input: RunAgentInput, messages: Sequence[Any]) -> RunAgentInput:
 def _known(value: Any) -> Any:
     """A model as its declared fields, by wire name; optional fields without a value are left out."""
     if isinstance(value, BaseModel):
-        present = {f.alias or name: getattr(value, name) for name, f in type(value).model_fields.items() if name in value.model_fields_set}
+        present = {f.alias or name: getattr(value, name) for name, f in type(value).model_fields.items()}
         return {wire: _known(field) for wire, field in present.items() if field is not None}
     if isinstance(value, (list, tuple)):
         return [_known(item) for item in value]
