@@ -53,7 +53,7 @@ async def dev(options: Options) -> bool:
         console.say(f"Starting the store and {options.limits.spares} workers …")
         began = time.monotonic()
         async with opening(options.data, settings.table_prefix, base, console) as store:
-            variables = LateVariables(user, base, store, urls)
+            variables = LateVariables(user, base, store, urls, settings.chat_model)
             async with workers(variables, base, console, options.limits) as pool:
                 await first_of(stop, store)
                 if not store.done():
@@ -76,9 +76,10 @@ class LateVariables:
     base: Mapping[str, str]
     store: asyncio.Task[Store]
     urls: Mapping[str, str]
+    model: str
 
     def __call__(self, agent: str) -> dict[str, str]:
-        return FunctionVariables(self.user, self.base, self.store.result().address, self.urls)(agent)
+        return FunctionVariables(self.user, self.base, self.store.result().address, self.urls, self.model)(agent)
 
 
 @asynccontextmanager

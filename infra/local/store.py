@@ -13,7 +13,7 @@ from infra.local.process import Output, Process
 
 BUCKET = "agents-local"
 REGION = "us-east-1"
-"""Always the same, whatever the user's region: or the data would be gone after a change of `AWS_REGION`."""
+"""Where the store keeps everything, whatever region a client signs for: or the data would be gone after a change of `AWS_REGION`."""
 
 
 class StoreFailed(Exception):
@@ -29,10 +29,18 @@ def data_folder() -> Path:
     return Path(platformdirs.user_data_dir("agent-functions", appauthor=False)) / "local"
 
 
-def credentials(address: str) -> dict[str, str]:
-    """The environment with which an AWS client reaches the store at `address`, and nothing else."""
+def endpoints(address: str) -> dict[str, str]:
+    """The environment that sends clients of DynamoDB and S3, and of no other service, to the store at `address`.
+
+    https://docs.aws.amazon.com/sdkref/latest/guide/feature-ss-endpoints.html
+    """
+    url = f"http://{address}"
+    return {"AWS_ENDPOINT_URL_DYNAMODB": url, "AWS_ENDPOINT_URL_S3": url, "AWS_IGNORE_CONFIGURED_ENDPOINT_URLS": "false"}
+
+
+def credentials() -> dict[str, str]:
+    """A region and keys for the store, which takes any; on AWS they open nothing."""
     return {
-        "AWS_ENDPOINT_URL": f"http://{address}",
         "AWS_REGION": REGION,
         "AWS_DEFAULT_REGION": REGION,
         "AWS_ACCESS_KEY_ID": "local",

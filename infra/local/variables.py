@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,11 +12,17 @@ from pathlib import Path
 from dotenv import dotenv_values
 
 from infra.local.process import ROOT
-from infra.local.store import BUCKET, credentials
+from infra.local.store import BUCKET, credentials, endpoints
 
 HANDLER = "functions.entry.app"
 _PROXIES = ("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY")
 _LOCAL = "127.0.0.1,localhost,::1"
+_BEDROCK = ("bedrock", "bedrock_converse")
+# https://docs.aws.amazon.com/sdkref/latest/guide/settings-reference.html: who one is and where, nothing of how one calls
+_WHO_AND_WHERE = re.compile(
+    r"AWS_(ACCESS_KEY_ID|SECRET_ACCESS_KEY|SESSION_TOKEN|BEARER_TOKEN_BEDROCK|PROFILE|(DEFAULT_)?REGION|ROLE_(ARN|SESSION_NAME)"
+    r"|CONFIG_FILE|SHARED_CREDENTIALS_FILE|WEB_IDENTITY_TOKEN_FILE|CONTAINER_.*|EC2_METADATA_.*|CA_BUNDLE|ENDPOINT_URL_BEDROCK.*)"
+)
 NO_FILES = {"AWS_CONFIG_FILE": os.devnull, "AWS_SHARED_CREDENTIALS_FILE": os.devnull}
 
 
@@ -40,6 +47,16 @@ def bare(user: Mapping[str, str], *, proxies: bool = False) -> dict[str, str]:
     return kept | NO_FILES
 
 
+def identity_for_bedrock(user: Mapping[str, str]) -> dict[str, str]:
+    """The user's own identity and region on AWS, where the model is; the store takes any.
+
+    A bearer token for Bedrock is no identity for the store, so the local keys stay beside it unless there are others.
+    """
+    own = {name: value for name, value in user.items() if _WHO_AND_WHERE.fullmatch(name)}
+    signs = own.keys() & {"AWS_ACCESS_KEY_ID", "AWS_PROFILE"}
+    return own if signs or "AWS_BEARER_TOKEN_BEDROCK" not in own else credentials() | own
+
+
 @dataclass(frozen=True, slots=True)
 class FunctionVariables:
     """Makes the environment of one agent's function."""
@@ -48,12 +65,17 @@ class FunctionVariables:
     base: Mapping[str, str]  # `bare()`
     store: str  # host:port
     urls: Mapping[str, str]  # agent → its local function URL
+    model: str = "offline"  # `Settings.chat_model`
 
     def __call__(self, agent: str) -> dict[str, str]:
+        base, identity = self.base, credentials()
+        if self.model.partition(":")[0] in _BEDROCK:
+            base, identity = {name: value for name, value in base.items() if name not in NO_FILES}, identity_for_bedrock(self.user)
         return {
-            **self.base,
+            **base,
             **{name: value for name, value in self.user.items() if name.startswith("AGENTS_")},
-            **credentials(self.store),
+            **identity,
+            **endpoints(self.store),
             # https://docs.aws.amazon.com/lambda/latest/dg/configuration-envvars.html#configuration-envvars-runtime
             "_HANDLER": self.user.get("_HANDLER", HANDLER),
             "AWS_LAMBDA_FUNCTION_NAME": agent,

@@ -58,8 +58,8 @@ def test_a_function_finds_its_environment(stack: Stack) -> None:
     found = get(stack.agent("dev") + "environ").json()
     assert found["AGENTS_NAME"] == "dev"
     assert found["AGENTS_AUTH"] == "none"
-    assert found["AWS_ENDPOINT_URL"].startswith("http://127.0.0.1:")
-    assert not found.keys() & {"AWS_PROFILE", "HTTP_PROXY"}
+    assert found["AWS_ENDPOINT_URL_DYNAMODB"].startswith("http://127.0.0.1:")
+    assert not found.keys() & {"AWS_PROFILE", "AWS_ENDPOINT_URL", "HTTP_PROXY"}
 
 
 def test_a_second_one_names_the_flag(stack: Stack) -> None:

@@ -74,6 +74,16 @@ async def test_a_damaged_journal_says_where(tmp_path: Path) -> None:
     assert (tmp_path / "journal.jsonl").read_bytes() == b"nonsense\nmore\n"
 
 
+async def test_any_region_and_key_find_the_same_tables() -> None:
+    """A worker signs with the user's own identity where its model is on Bedrock."""
+    async with opened(None) as store:
+        for region, key in (("eu-west-1", "ASIAEXAMPLE"), (REGION, "local")):
+            theirs = boto3.client(
+                "dynamodb", endpoint_url=f"http://{store.address}", region_name=region, aws_access_key_id=key, aws_secret_access_key="s"
+            )
+            assert TABLE in (await asyncio.to_thread(theirs.list_tables))["TableNames"]
+
+
 async def test_what_fails_at_the_start_is_said() -> None:
     """Also what nobody foresaw (here a variable that botocore refuses): the start fails with its words, and nothing waits for ever."""
     env = bare(user_variables()) | {"AWS_RETRY_MODE": "nonsense"}

@@ -52,7 +52,8 @@ def test_bare(proxies: bool, name: str, expected: str | None) -> None:
         ("AGENTS_NAME", "dev"),
         ("AGENTS_AUTH", "none"),
         ("AGENTS_MODEL", "openai:gpt"),
-        ("AWS_ENDPOINT_URL", "http://127.0.0.1:1"),
+        ("AWS_ENDPOINT_URL_DYNAMODB", "http://127.0.0.1:1"),
+        ("AWS_ENDPOINT_URL_S3", "http://127.0.0.1:1"),
         ("AWS_ACCESS_KEY_ID", "local"),
         ("_HANDLER", "functions.entry.app"),
         ("AWS_LAMBDA_FUNCTION_NAME", "dev"),
@@ -63,6 +64,28 @@ def test_function_variables(name: str, expected: str) -> None:
     variables = FunctionVariables(USER, bare(USER), "127.0.0.1:1", {"dev": "http://x/agents/dev/"})("dev")
     assert variables[name] == expected
     assert json.loads(variables["AGENTS_FUNCTION_URLS"]) == {"dev": "http://x/agents/dev/"}
+
+
+@pytest.mark.parametrize(
+    ("own", "expected", "absent"),
+    [
+        ({"AWS_PROFILE": "mine", "AWS_REGION": "eu-west-1"}, {"AWS_PROFILE": "mine", "AWS_REGION": "eu-west-1"}, "AWS_ACCESS_KEY_ID"),
+        ({"AWS_ACCESS_KEY_ID": "a", "AWS_SESSION_TOKEN": "t"}, {"AWS_ACCESS_KEY_ID": "a", "AWS_SESSION_TOKEN": "t"}, "AWS_CONFIG_FILE"),
+        ({"AWS_BEARER_TOKEN_BEDROCK": "b"}, {"AWS_BEARER_TOKEN_BEDROCK": "b", "AWS_ACCESS_KEY_ID": "local"}, "AWS_SHARED_CREDENTIALS_FILE"),
+        (
+            {"AWS_ENDPOINT_URL_S3": "http://x", "AWS_ENDPOINT_URL": "http://x"},
+            {"AWS_ENDPOINT_URL_S3": "http://127.0.0.1:1"},
+            "AWS_ENDPOINT_URL",
+        ),
+        ({"AWS_LAMBDA_FUNCTION_NAME": "x"}, {"AWS_LAMBDA_FUNCTION_NAME": "dev"}, "AWS_EC2_METADATA_DISABLED"),
+    ],
+)
+@pytest.mark.parametrize("provider", ["bedrock", "bedrock_converse"])
+def test_bedrock_is_reached_as_the_user(provider: str, own: dict[str, str], expected: dict[str, str], absent: str) -> None:
+    """With a model on Bedrock the user's identity and region stay, and only DynamoDB and S3 are local."""
+    variables = FunctionVariables(own, bare(own), "127.0.0.1:1", {}, f"{provider}:x.y-v1:0")("dev")
+    assert expected.items() <= variables.items()
+    assert absent not in variables
 
 
 def test_dot_env_is_read_under_the_environment(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
