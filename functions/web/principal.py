@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -11,6 +12,8 @@ from functions.settings import Settings
 from functions.web.problems import Problem
 
 LOCAL = "local"
+_POOLED = re.compile(r":(?:assumed-role/.+/)?CognitoIdentityCredentials$")
+"""The session that Cognito's enhanced flow opens for every user of an identity pool, at the end of a role session's ARN or user id."""
 
 
 def principal_of(settings: Settings) -> Callable[[Request], str]:
@@ -19,9 +22,19 @@ def principal_of(settings: Settings) -> Callable[[Request], str]:
 
 
 def _iam(request: Request) -> str:
-    """The SigV4 identity that the function URL has verified (`requestContext.authorizer.iam`)."""
+    """The SigV4 identity that the function URL has verified (`requestContext.authorizer.iam`).
+
+    A Cognito identity, where the event names one. Else the ARN: for an assumed role it ends in the session's name, so two sessions of a
+    role are two callers. Whoever may assume the role chooses that name: hold each to their own with `sts:RoleSessionName` in its trust
+    policy, or let a service that knows its users assume it for them.
+
+    Raises:
+        Problem: 403 without an identity, or with one that every user of a Cognito identity pool has.
+    """
     authorizer = _mapping(_mapping(_mapping(request.scope.get("aws.event")).get("requestContext")).get("authorizer"))
     iam = _mapping(authorizer.get("iam"))
+    if cognito := _cognito(_mapping(iam.get("cognitoIdentity"))):
+        return cognito
     identity = iam.get("userArn") or iam.get("userId")
     if not isinstance(identity, str) or not identity:
         raise Problem(
@@ -29,7 +42,20 @@ def _iam(request: Request) -> str:
             "FORBIDDEN",
             "The request carries no IAM identity. Use the function URL with SigV4, or AGENTS_AUTH=none on your own machine.",
         )
+    if _POOLED.search(identity):
+        raise Problem(
+            403,
+            "FORBIDDEN",
+            "These credentials are a Cognito identity pool's, and the request does not say which of its users sends it: they would share "
+            "their threads. Call with a role session named after the user.",
+        )
     return identity
+
+
+def _cognito(identity: Mapping[str, Any]) -> str | None:
+    """One user of one pool; None where the event does not tell both."""
+    pool, user = identity.get("identityPoolId"), identity.get("identityId")
+    return f"cognito:{pool}:{user}" if isinstance(pool, str) and pool and isinstance(user, str) and user else None
 
 
 def _nobody(request: Request) -> str:

@@ -5,10 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from starlette.requests import Request
 
 from functions.settings import Settings
 from functions.store.threads import Threads
 from functions.web import create_app
+from functions.web.principal import principal_of
+from functions.web.problems import Problem
 from tests.functions.web.test_app import body, client_of
 from tests.support.dynamodb import Dynamo
 
@@ -58,3 +61,47 @@ def test_an_agents_name_holds_no_colon() -> None:
     """It would end somewhere else in the store's keys."""
     with pytest.raises(ValueError, match="colon"):
         create_app("a:b", Settings(auth="none"))
+
+
+ROLE = "arn:aws:sts::1:assumed-role/Web/"
+POOLED = {"userArn": f"{ROLE}CognitoIdentityCredentials", "userId": "AROA1:CognitoIdentityCredentials"}
+
+
+def _who(iam: Any) -> str:
+    event = {"requestContext": {"authorizer": {"iam": iam}}}
+    return principal_of(Settings(auth="iam"))(Request({"type": "http", "aws.event": event}))
+
+
+IDENTITIES: dict[str, tuple[dict[str, Any], str]] = {
+    "a user": ({"userArn": "arn:aws:iam::1:user/ann", "cognitoIdentity": None}, "arn:aws:iam::1:user/ann"),
+    "a session of a role": ({"userArn": f"{ROLE}ann"}, f"{ROLE}ann"),
+    "an id alone": ({"userId": "AIDA1"}, "AIDA1"),
+    "a user of a pool": ({**POOLED, "cognitoIdentity": {"identityId": "r:1", "identityPoolId": "r:p"}}, "cognito:r:p:r:1"),
+    "a person of that name": (
+        {"userArn": "arn:aws:iam::1:user/CognitoIdentityCredentials"},
+        "arn:aws:iam::1:user/CognitoIdentityCredentials",
+    ),
+}
+
+
+@pytest.mark.parametrize(("iam", "expected"), IDENTITIES.values(), ids=IDENTITIES)
+def test_the_caller_is_the_narrowest_identity(iam: dict[str, Any], expected: str) -> None:
+    """A Cognito identity beats the role that its whole pool shares; else the ARN with its session's name."""
+    assert _who(iam) == expected
+
+
+SHARED: dict[str, Any] = {
+    "no cognitoIdentity": POOLED,
+    "null": {**POOLED, "cognitoIdentity": None},
+    "no pool": {**POOLED, "cognitoIdentity": {"identityId": "r:1"}},
+    "wrong types": {**POOLED, "cognitoIdentity": {"identityId": ["r:1"], "identityPoolId": {}}},
+    "an id alone": {"userId": POOLED["userId"]},
+}
+
+
+@pytest.mark.parametrize("iam", SHARED.values(), ids=SHARED)
+def test_an_identity_that_a_whole_pool_shares_is_refused(iam: Any) -> None:
+    """Its users would read each other's threads: 403 that says why."""
+    with pytest.raises(Problem, match="Cognito identity pool") as refused:
+        _who(iam)
+    assert refused.value.status == 403
