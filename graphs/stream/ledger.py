@@ -16,6 +16,9 @@ class CallLedger:
 
     def __init__(self, announced: Iterable[str] = ()) -> None:
         self._turns: dict[str, int] = {}
+        self._newest: dict[tuple[str | None, str], str] = {}
+        self._owners: dict[str, str | None] = {}
+        self._answered: set[str] = set()
         self.unanswered: dict[str, str] = {}
         """Wire id → model's id, of calls announced in this stream (or open in history) that have no result yet."""
         self.streamed: set[str] = set()
@@ -26,28 +29,48 @@ class CallLedger:
     def learn(self, wire: str, *, answered: bool) -> None:
         """A call of the thread's history."""
         repeated = _REPEATED.search(wire)
-        raw = wire[: repeated.start()] if repeated else wire
-        self._turns[raw] = max(self._turns.get(raw, 0), int(repeated[1]) if repeated else 1)
+        raw, turn = (wire[: repeated.start()], int(repeated[1])) if repeated else (wire, 1)
+        if turn >= self._turns.get(raw, 0):
+            self._turns[raw] = turn
+            self._newest[None, raw] = wire
         if answered:
             self.answer(wire)
-        else:
+        elif wire not in self._answered:  # a state may be older than what waits beside it
             self.unanswered[wire] = raw
 
-    def announce(self, raw: str) -> str:
-        """A model's message makes this call: its new wire id."""
+    def announce(self, raw: str, owner: str | None = None) -> str:
+        """A model's message makes this call: its new wire id. `owner` is the sub-agent that the model works for."""
         self._turns[raw] = turn = self._turns.get(raw, 0) + 1
         wire = wire_id(raw, turn)
+        self._newest[owner, raw] = wire
+        self._owners[wire] = owner
         self.unanswered[wire] = raw
         self.streamed.add(wire)
         return wire
 
-    def current(self, raw: str) -> str | None:
-        """The wire id of the newest call with the model's id, or None if it was never announced."""
-        turn = self._turns.get(raw)
-        return None if turn is None else wire_id(raw, turn)
+    def current(self, raw: str, owner: str | None = None) -> str | None:
+        """The wire id of the newest call with the model's id, or None if it was never announced.
+
+        Sub-agents side by side may use the same ids. A call is its owner's; else one that waits and was made by a graph around the owner or
+        inside it, since a graph may run what another one's model called.
+        """
+        if own := self._newest.get((owner, raw)):
+            return own
+        return next((wire for wire in reversed(self.waiting(owner)) if self.unanswered[wire] == raw), None)
+
+    def waiting(self, owner: str | None) -> list[str]:
+        """Wire ids of the calls without result that may be this owner's business, its own last."""
+        near = [wire for wire in self.unanswered if _related(self._owners.get(wire), owner)]
+        return sorted(near, key=lambda wire: self._owners.get(wire) == owner)
 
     def answer(self, wire: str) -> None:
+        self._answered.add(wire)
         self.unanswered.pop(wire, None)
+
+
+def _related(one: str | None, other: str | None) -> bool:
+    """Whether one graph is inside the other (or the same): the id of a sub-agent begins with that of the one around it."""
+    return one is None or other is None or one == other or one.startswith(f"{other}|") or other.startswith(f"{one}|")
 
 
 def wire_id(raw: str, turn: int) -> str:

@@ -149,6 +149,8 @@ class Lifecycle:
     def _end(self, event: Any, item: Item) -> list[BaseEvent]:
         if item not in self._open:
             raise Refused(f"{event.type.value} for {item[0]} {item[1]!r}, which is not open")
+        if item[0] == "step" and self._open[item] != event.subagent_run_id:
+            raise Refused(f"{event.type.value} for step {item[1]!r}, which another sub-agent opened")
         before = self.close_owned(item[1]) if item[0] == "subagent" else []
         self._forget(item)
         return [*before, event]

@@ -187,7 +187,7 @@ class MessageMapper:
 
     def _open_call(self, message: ModelMessage, index: int, content: Mapping[str, Any]) -> Events:
         # a provider's own tool answers in the same message: the ledger, which waits for ToolMessages, has no business with it
-        wire = content["id"] if content["type"] in _SERVER_CALLS else self._ledger.announce(content["id"])
+        wire = content["id"] if content["type"] in _SERVER_CALLS else self._ledger.announce(content["id"], message.owner)
         message.calls[index] = wire
         yield ToolCallStartEvent(
             tool_call_id=wire,

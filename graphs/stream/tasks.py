@@ -47,12 +47,12 @@ class TaskMapper:
                     subagent_run_id=run_id,
                     name=(_agent_name(data) if depth == len(path) else None) or part[-1].partition(":")[0],
                     parent_subagent_run_id=self.owner(part[:-1]),
-                    parent_tool_call_id=self._parent_call(part[-1]),
+                    parent_tool_call_id=self._parent_call(part[-1], self.owner(part[:-1])),
                 )
 
-    def _parent_call(self, segment: str) -> str | None:
+    def _parent_call(self, segment: str, caller: str | None) -> str | None:
         raw = self._calls.get(_task_id(segment))
-        return None if raw is None else self._ledger.current(raw) or raw
+        return None if raw is None else self._ledger.current(raw, caller) or raw
 
     def map(self, data: Mapping[str, Any], path: Path) -> Events:
         """A task's start (it has `input`) or its end (it has `result`)."""
@@ -96,9 +96,8 @@ class TaskMapper:
         return SubagentFinishedEvent.model_validate({"subagentRunId": run_id, "outcome": {"type": "suspended", "interruptIds": own}})
 
     def _remember_call(self, data: Mapping[str, Any]) -> None:
-        task_input = data.get("input")
-        if isinstance(task_input, Mapping) and task_input.get("__type") == "tool_call_with_context":
-            self._calls[data["id"]] = str(task_input["tool_call"]["id"])
+        if call_id := _only_call(data.get("input")):
+            self._calls[data["id"]] = call_id
 
 
 def step_name(path: Sequence[str], node: str) -> str:
@@ -115,6 +114,15 @@ def graphs_of(path: Sequence[str]) -> Path:
         else:
             graphs.append(segment)
     return tuple(graphs)
+
+
+def _only_call(task_input: Any) -> str | None:
+    """The tool call that a task was sent with `Send`: as a list of one (`create_agent`, `route_tools`), or wrapped with the state."""
+    if isinstance(task_input, Mapping) and task_input.get("__type") == "tool_call_with_context":
+        task_input = [{**task_input["tool_call"], "type": "tool_call"}]
+    if not isinstance(task_input, list) or len(task_input) != 1 or not isinstance(task_input[0], Mapping):
+        return None
+    return str(task_input[0].get("id") or "") if task_input[0].get("type") == "tool_call" else None
 
 
 def _task_id(segment: str) -> str:

@@ -39,9 +39,9 @@ class ToolMapper:
 
     def _started(self, data: Mapping[str, Any], owner: str | None) -> Events:
         raw = data["tool_call_id"]
-        if self._ledger.current(raw) is not None:
+        if self._ledger.current(raw, owner) is not None:
             return
-        wire = self._ledger.announce(raw)
+        wire = self._ledger.announce(raw, owner)
         args = _model_args(self._messages, raw)
         yield ToolCallStartEvent(tool_call_id=wire, tool_call_name=data.get("tool_name") or "unknown", subagent_run_id=owner)
         yield ToolCallArgsEvent(
@@ -49,7 +49,7 @@ class ToolMapper:
         )
 
     def _finished(self, data: Mapping[str, Any], owner: str | None) -> Events:
-        wire = self._ledger.current(data["tool_call_id"])
+        wire = self._ledger.current(data["tool_call_id"], owner)
         if wire is None:
             return
         output = data.get("output")
@@ -58,13 +58,13 @@ class ToolMapper:
 
     def _failure(self, data: Mapping[str, Any], owner: str | None) -> Events:
         # the error has no message id yet: the ToolMessage made of it appears in the next values event
-        wire = self._ledger.current(data["tool_call_id"])
+        wire = self._ledger.current(data["tool_call_id"], owner)
         if wire is not None:
             self._failed[wire] = str(data.get("message", ""))
         yield from ()
 
     def _output_delta(self, data: Mapping[str, Any], owner: str | None) -> Events:
-        wire = self._ledger.current(data["tool_call_id"]) or data["tool_call_id"]
+        wire = self._ledger.current(data["tool_call_id"], owner) or data["tool_call_id"]
         message_id, chunk = f"tool-progress:{wire}", jsonable(data.get("delta"))
         if wire in self._progress:
             patch = [{"op": "add", "path": "/output/-", "value": chunk}]
@@ -78,7 +78,8 @@ class ToolMapper:
     def state(self, messages: Sequence[Any], owner: str | None) -> Events:
         """A `values` event: calls whose ToolMessage appeared without a `tools` event (unknown tool, refusal, own tool node) get it now."""
         self._messages = messages
-        for wire, message in _appeared(messages, self._ledger.unanswered):
+        waiting = {self._ledger.unanswered[wire]: wire for wire in self._ledger.waiting(owner)}
+        for wire, message in _appeared(messages, waiting):
             # the ToolMessage's text, not the exception's: it is what the model and a reload see, and what the graph lets out of the error
             failed = self._failed.pop(wire, None) is not None
             yield self._result(wire, message, message_text(message), owner, failed=failed)
@@ -139,9 +140,8 @@ def _tool_message(output: Any, call_id: str) -> ToolMessage | None:
     return next((m for m in found if m.tool_call_id == call_id), found[0] if found else None)
 
 
-def _appeared(messages: Sequence[Any], unanswered: Mapping[str, str]) -> list[tuple[str, ToolMessage]]:
+def _appeared(messages: Sequence[Any], waiting: dict[str, str]) -> list[tuple[str, ToolMessage]]:
     """Pairs of a waiting call and its ToolMessage, newest message first: a repeated call id belongs to the newest message that made it."""
-    waiting = {raw: wire for wire, raw in unanswered.items()}
     answers: dict[str, ToolMessage] = {}
     found: list[tuple[str, ToolMessage]] = []
     for message in reversed(messages):

@@ -14,8 +14,10 @@ from langchain_core.messages import AIMessage, AIMessageChunk
 from langgraph.config import get_stream_writer
 from langgraph.graph import START, MessagesState, StateGraph
 from langgraph.runtime import RunControl
+from langgraph.types import interrupt
 
 from functions.runs import stream_graph_agui_events
+from graphs.knowledge import Chunk, Knowledge, KnowledgeUnavailable, kb_search_tool
 from graphs.models import ScriptedModel
 from graphs.stream import write_agui_event
 from tests.functions.runs.conftest import NewThread
@@ -167,8 +169,8 @@ async def test_the_deadline(thread: NewThread) -> None:
 async def test_enough_time(thread: NewThread) -> None:
     """The timer of a run that is done does not stay behind."""
     control = RunControl()
-    run = await thread(speaking("x"), remaining_ms=lambda: 20_050, control=control).say("go")
-    await asyncio.sleep(0.1)
+    run = await thread(speaking("x"), remaining_ms=lambda: 20_500, control=control).say("go")
+    await asyncio.sleep(0.6)
     assert run.outcome == "success"
     assert not control.drain_requested
 
@@ -248,3 +250,33 @@ async def test_refused_events_are_in_the_log(thread: NewThread, caplog: pytest.L
         run = await thread(single(node)).say("go")
     assert [e["name"] for e in run.of("CUSTOM")] == ["agui_event_refused"]
     assert "not legal here" in caplog.text
+
+
+async def test_a_question_without_a_checkpointer(thread: NewThread) -> None:
+    """Nothing could keep it: an error that says so, and not a question that nobody can answer."""
+
+    async def node(state: MessagesState) -> Json:
+        return {"messages": [AIMessage(str(interrupt("sure?")))]}
+
+    for graph in (single(node), single(single(node).compile())):
+        run = await thread(graph, compile={"checkpointer": None}).say("go")
+        assert run.outcome == "CHECKPOINTER_NEEDED"
+        assert "checkpointer" in run.end["message"]
+
+
+async def test_an_unreachable_knowledge_store(thread: NewThread) -> None:
+    """A node that searches a store which is down: KB_INFRA_DOWN, without the store's address; in a tool it is the tool's result."""
+
+    class Remote(Knowledge):
+        def search(self, query: str, kb_id: str | None = None, *, limit: int = 5) -> list[Chunk]:
+            raise KnowledgeUnavailable("vectors.internal:6333") from ConnectionRefusedError()
+
+    async def node(state: MessagesState) -> Json:
+        return {"messages": [AIMessage(Remote([]).search("x")[0].text)]}
+
+    run = await thread(single(node)).say("go")
+    assert (run.outcome, run.end["metadata"]) == ("KB_INFRA_DOWN", {"name": "KnowledgeUnavailable"})
+    asked = ScriptedModel(turns=[calling(("kb_search", {"query": "x"})), "The knowledge base is down."])
+    run = await thread(react(asked, kb_search_tool(Remote([])))).say("go")
+    assert run.results == {"c0": "Error: the tool failed (KnowledgeUnavailable)."}
+    assert "vectors" not in str(run.events)

@@ -24,6 +24,10 @@ RULES: Mapping[str, tuple[str, str]] = {
     **{f"{k}: closed before the terminal event": (f"+{k} m, finished", f"+{k} m, -{k} m, finished") for k in KINDS},
     **{f"{k}: what was closed at the end stays closed": (f"+{k} m, close, +{k} m", f"+{k} m, -{k} m, !") for k in KINDS if k != "step"},
     "a node may run again": ("+step s, -step s, +step s", "+step s, -step s, +step s"),
+    "a step ends by whom it was begun": (
+        "+step s@a, -step s@b, -step s, -step s@a, +step t, -step t@a, -step t",
+        "+step s@a, !, !, -step s@a, +step t, !, -step t",
+    ),
     "a sub-agent may fail": ("+agent a, xagent a, xagent a", "+agent a, xagent a, !"),
     **{f"{k}: goes on": (f"+{k} m, .{k} m", f"+{k} m, .{k} m") for k in ("text", "think", "call")},
     **{f"{k}: does not go on before it starts": (f".{k} m, 0{k} m", "!, !") for k in ("text", "think", "call")},

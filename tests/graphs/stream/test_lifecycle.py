@@ -152,3 +152,18 @@ def test_the_ledger_counts_turns() -> None:
     ledger.answer("c1~2")
     assert ledger.unanswered == {"c1": "c1", "c1~3": "c1"}
     assert CallLedger({"c1~2", "c1"}).announce("c1") == "c1~3"
+
+
+def test_the_ledger_tells_sub_agents_apart() -> None:
+    """Side by side they may use the same ids; around and inside each other one may run what the other called; an answer stays one."""
+    ledger = CallLedger()
+    ledger.learn("h", answered=False)
+    one, two = ledger.announce("c", "a:1"), ledger.announce("c", "a:2")
+    assert [ledger.current("c", owner) for owner in ("a:1", "a:2", "a:3", "a:1|b:1", "a:2|b:1")] == [one, two, None, one, two]
+    assert [ledger.current("h", owner) for owner in (None, "a:1")] == ["h", "h"]
+    assert ledger.waiting("a:2") == ["h", two]
+    ledger.answer(one)
+    assert (ledger.current("c", "a:1|b:1"), ledger.current("c", "a:1")) == (None, one)
+    ledger.answer("h")
+    ledger.learn("h", answered=False)
+    assert "h" not in ledger.unanswered
