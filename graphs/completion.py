@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import re
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
@@ -42,8 +43,15 @@ class Prompt:
     mode: Mode = "silent"
 
 
+BAD_GATEWAY = 502
+"""Status of what failed without one: an error without a code inside a stream, a stream that stopped."""
+
+
 class CompletionFailed(Exception):
-    """The provider answered with a status outside 2xx. `status_code` lets the error be classified without reading its text."""
+    """The provider answered with a status outside 2xx, with an error in a 200, or with half a stream.
+
+    `status_code` lets the error be classified without reading its text.
+    """
 
     def __init__(self, mode: Mode, status_code: int, body: str) -> None:
         super().__init__(f"chat completion ({mode}) failed with status {status_code}: {body[:200]}")
@@ -63,8 +71,8 @@ async def run_chat_completion(config: Endpoint, prompt: Prompt) -> str:
             raise CompletionFailed(prompt.mode, response.status_code, response.text)
         if prompt.mode == "silent":
             await response.aread()
-            return _content(response.json()).strip()
-        return (await _drain(_deltas(response), _Reasoning(_writer()))).strip()
+            return _content(_checked(response.json(), prompt.mode)).strip()
+        return (await _drain(_deltas(response, prompt.mode), _Reasoning(_writer()))).strip()
 
 
 @asynccontextmanager
@@ -86,14 +94,38 @@ def _content(answer: Mapping[str, Any]) -> str:
     return (choices[0].get("message") or {}).get("content") or ""
 
 
-async def _deltas(response: httpx.Response) -> AsyncIterator[Mapping[str, Any]]:
-    """The `delta` objects of a streamed answer, as they arrive."""
-    async for line in response.aiter_lines():
-        data = line.removeprefix("data:").strip() if line.startswith("data:") else ""
-        if not data or data == "[DONE]":
-            continue
-        for choice in json.loads(data).get("choices") or ():
-            yield choice.get("delta") or {}
+async def _deltas(response: httpx.Response, mode: Mode) -> AsyncIterator[Mapping[str, Any]]:
+    """The `delta` objects of a streamed answer, as they arrive. Raises `CompletionFailed` for an error in it and for a missing end."""
+    ended = False
+    async for line in _lines(response):
+        data = line.removeprefix(b"data:").strip() if line.startswith(b"data:") else b""
+        if data == b"[DONE]":
+            ended = True
+        elif data:
+            for choice in _checked(json.loads(data), mode).get("choices") or ():
+                ended = ended or bool(choice.get("finish_reason"))
+                yield choice.get("delta") or {}
+    if not ended:
+        raise CompletionFailed(mode, BAD_GATEWAY, "the stream stopped before its end")
+
+
+async def _lines(response: httpx.Response) -> AsyncIterator[bytes]:
+    """Split at line feeds alone: httpx's `aiter_lines` also splits at U+2028, U+2029 and U+0085, which JSON may hold unescaped."""
+    rest = b""
+    async for chunk in response.aiter_bytes():
+        *lines, rest = (rest + chunk).split(b"\n")
+        for line in lines:
+            yield line
+    yield rest
+
+
+def _checked(answer: Mapping[str, Any], mode: Mode) -> Mapping[str, Any]:
+    """The answer itself. Raises `CompletionFailed` if it is an error: servers send one with a 200 once they have begun to answer."""
+    if not (error := answer.get("error")):
+        return answer
+    code = str(error.get("code")) if isinstance(error, Mapping) else ""
+    status = int(code) if re.fullmatch("[45][0-9]{2}", code) else BAD_GATEWAY
+    raise CompletionFailed(mode, status, json.dumps(error, ensure_ascii=False))
 
 
 async def _drain(deltas: AsyncIterator[Mapping[str, Any]], reasoning: _Reasoning) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from dataclasses import replace
 from typing import Any
 
@@ -93,6 +94,51 @@ async def test_a_stream_that_breaks_closes_its_reasoning() -> None:
         text, events = await in_a_node(endpoint(wire), PROMPT)
     assert text.startswith("JSONDecodeError")
     assert events[-1]["type"] == "REASONING_MESSAGE_END"
+
+
+@pytest.mark.parametrize(
+    ("error", "status"),
+    [
+        ({"code": 429, "message": "slow down"}, 429),
+        ({"code": "503", "message": "busy"}, 503),
+        ({"code": "server_error"}, 502),
+        ({"code": 7}, 502),
+        ("boom", 502),
+    ],
+)
+async def test_an_error_in_an_answer_is_an_error(error: Any, status: int) -> None:
+    """Alone or in the middle of a stream: the status is its code where that is one. What reasoned is closed."""
+    with chat_wire() as wire:
+        wire.answer = {"error": error}
+        with pytest.raises(CompletionFailed) as silent:
+            await run_chat_completion(endpoint(wire), replace(PROMPT, mode="silent"))
+        wire.answer = [{"choices": [{"delta": {"reasoning": "x"}}]}, {"error": error}]
+        text, events = await in_a_node(endpoint(wire), PROMPT)
+    assert silent.value.status_code == status
+    assert text.startswith(f"CompletionFailed('chat completion (streamReasoning) failed with status {status}")
+    assert events[-1]["type"] == "REASONING_MESSAGE_END"
+
+
+@pytest.mark.parametrize(
+    ("finish", "done", "whole"), [(None, False, False), ("stop", False, True), ("length", False, True), (None, True, True)]
+)
+async def test_half_a_stream_is_an_error(finish: str | None, done: bool, whole: bool) -> None:
+    """Complete is what has a finish reason or `[DONE]`; a connection that closes without either cut the answer."""
+    with chat_wire() as wire:
+        wire.done = done
+        wire.answer = [{"choices": [{"delta": {"content": "half"}, "finish_reason": finish}]}]
+        text, _ = await in_a_node(endpoint(wire), PROMPT)
+    assert text == "half" if whole else "stopped before its end" in text
+
+
+async def test_only_line_feeds_end_lines() -> None:
+    """JSON may hold U+2028, U+2029 and U+0085 as they are; characters cut by a packet are whole again."""
+    said = "a\u2028b\u2029c\u0085d\u4f60"
+    with chat_wire() as wire:
+        choice = {"choices": [{"delta": {"content": said}, "finish_reason": "stop"}]}
+        wire.answer = [f"data: {json.dumps(choice, ensure_ascii=False)}\r\n\r\n"]
+        text, _ = await in_a_node(endpoint(wire), PROMPT)
+    assert text == said
 
 
 @pytest.mark.parametrize("mode", ["silent", "streamReasoning"])

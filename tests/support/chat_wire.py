@@ -14,7 +14,7 @@ from typing import Any
 
 @dataclass
 class Wire:
-    """`answer` is a JSON body, or a list of `delta` objects sent as SSE with `pause` seconds before each.
+    """`answer` is a JSON body, or a list of `delta` objects sent as SSE with `pause` seconds before each, and `[DONE]` if `done`.
 
     `asked` holds the request bodies (for a GET: the path), `begun` is set when the first frame was sent, `hung_up` when the caller closed
     the connection in the middle.
@@ -23,6 +23,7 @@ class Wire:
     status: int = 200
     answer: Any = None
     pause: float = 0.0
+    done: bool = True
     url: str = ""
     asked: list[Any] = field(default_factory=list)
     headers: list[dict[str, str]] = field(default_factory=list)
@@ -89,4 +90,5 @@ def _frames(wire: Wire) -> Iterator[str]:
     for item in wire.answer:
         time.sleep(wire.pause)
         yield item if isinstance(item, str) else f"data: {json.dumps(item)}\n\n"
-    yield "data: [DONE]\n\n"
+    if wire.done:
+        yield "data: [DONE]\n\n"
