@@ -6,7 +6,7 @@ import json
 import uuid
 from collections.abc import Iterable, Iterator
 from typing import Any
-from urllib.parse import urlsplit
+from urllib.parse import quote, urlsplit
 
 import httpx
 
@@ -23,11 +23,14 @@ class NoAnswer(Exception):
 
 
 class Agent:
-    """One function URL."""
+    """One function URL. Raises `NoAnswer` for what is none."""
 
     def __init__(self, url: str) -> None:
         self.url = url if url.endswith("/") else url + "/"
-        host = urlsplit(self.url).hostname or ""
+        try:
+            host = urlsplit(self.url).hostname or ""
+        except ValueError as exc:
+            raise NoAnswer(f"{url} is no URL: {exc}") from exc
         # a proxy of the environment is for the world outside, never for this machine
         self._client = httpx.Client(timeout=TIMEOUT, trust_env=host not in LOCAL_HOSTS, auth=signer_for(host))
 
@@ -38,7 +41,7 @@ class Agent:
                 if response.status_code != 200:
                     response.read()
                     raise NoAnswer(_problem(response))
-                yield from read_events(response.iter_lines())
+                yield from read_events(split_lines(response.iter_bytes()))
         except httpx.RemoteProtocolError as exc:
             raise NoAnswer(f"The stream was cut: {exc}") from exc
         except (httpx.HTTPError, httpx.InvalidURL) as exc:
@@ -47,7 +50,7 @@ class Agent:
     def interrupts(self, thread: str) -> list[Event]:
         """What the thread waits for. Raises `NoAnswer`."""
         try:
-            response = self._client.get(f"{self.url}threads/{thread}/state")
+            response = self._client.get(f"{self.url}threads/{quote(thread, safe='')}/state")
         except (httpx.HTTPError, httpx.InvalidURL) as exc:
             raise NoAnswer(f"Nothing answers at {self.url} ({exc}). Is `agents dev` running?") from exc
         if response.status_code != 200:
@@ -70,6 +73,17 @@ def run_input(thread: str, *, text: str | None = None, resume: list[Event] | Non
         "forwardedProps": {},
     }
     return {**body, "resume": resume} if resume else body
+
+
+def split_lines(chunks: Iterable[bytes]) -> Iterator[str]:
+    """Lines without their ends. httpx's `iter_lines` also splits at U+2028, U+2029 and U+0085, which JSON may hold unescaped."""
+    rest = b""
+    for chunk in chunks:
+        *lines, rest = (rest + chunk).split(b"\n")
+        for line in lines:
+            yield line.removesuffix(b"\r").decode(errors="replace")
+    if rest:
+        yield rest.decode(errors="replace")
 
 
 def read_events(lines: Iterable[str]) -> Iterator[Event]:

@@ -30,10 +30,10 @@ def invoke(
 
     if resume is not None and (thread is None or text is not None):
         raise typer.BadParameter("goes with --thread and without a text", param_hint="--resume")
-    agent = Agent(url or f"http://127.0.0.1:8000/agents/{name}/")
     thread = thread or str(uuid.uuid4())
     prompt = _prompt if sys.stdin.isatty() else None
     try:
+        agent = Agent(url or f"http://127.0.0.1:8000/agents/{name}/")
         entries = None if resume is None else resume_entries(resume, lambda: agent.interrupts(thread))
         code = Session(agent, name, thread, url, as_json=as_json, prompt=prompt).talk(run_input(thread, text=text, resume=entries))
     except (NoAnswer, NotAnAnswer) as exc:

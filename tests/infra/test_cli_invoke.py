@@ -13,7 +13,7 @@ import pytest
 from typer.testing import CliRunner
 
 from infra.cli import app
-from infra.cli.agui import Agent, Event, read_events
+from infra.cli.agui import Agent, Event, read_events, split_lines
 from infra.cli.ask import NotAnAnswer, ask, describe, how_to_resume, resume_entries
 from infra.cli.session import Session
 from infra.cli.show import clean
@@ -56,6 +56,7 @@ class FunctionUrl:
     runs: list[list[Event] | tuple[int, str]] = field(default_factory=list)
     interrupts: list[Event] = field(default_factory=list)
     posted: list[Event] = field(default_factory=list)
+    asked: list[str] = field(default_factory=list)
     address: str = ""
 
 
@@ -70,9 +71,12 @@ def url() -> Iterator[FunctionUrl]:
             if isinstance(run, tuple):
                 self._answer(run[0], "application/json", run[1])
             else:
-                self._answer(200, "text/event-stream", "".join(f": note\n\ndata: {json.dumps(event)}\n\n" for event in run))
+                self._answer(
+                    200, "text/event-stream", "".join(f": note\n\ndata: {json.dumps(event, ensure_ascii=False)}\n\n" for event in run)
+                )
 
         def do_GET(self) -> None:
+            script.asked.append(self.path)
             self._answer(200, "application/json", json.dumps({"state": {}, "interrupts": script.interrupts}))
 
         def _answer(self, status: int, kind: str, body: str) -> None:
@@ -107,6 +111,32 @@ def test_a_run_is_shown(url: FunctionUrl) -> None:
     [body] = url.posted
     assert (body["threadId"], body["messages"][0]["content"], body["protocolVersion"]) == ("t", "hi", "1.0")
     assert "resume" not in body
+
+
+def test_only_line_feeds_end_lines(url: FunctionUrl) -> None:
+    """JSON may hold U+2028, U+2029 and U+0085 as they are."""
+    text = {"type": "TEXT_MESSAGE_CONTENT", "messageId": "m", "delta": "a\u2028b\u2029c\u0085d"}
+    url.runs = [[STARTED, text, DONE]]
+    assert agents("invoke", "dev", "hi", "--url", url.address) == (0, "a\u2028b\u2029cd\n", "")
+
+
+def test_lines_are_whole_though_packets_are_not() -> None:
+    """A character and a line end may be cut anywhere."""
+    raw = "data: 你\r\n\nrest".encode()
+    assert list(split_lines(bytes([byte]) for byte in raw)) == ["data: 你", "", "rest"]
+
+
+def test_a_thread_is_one_part_of_the_path(url: FunctionUrl) -> None:
+    """Whatever the thread is called, its state is asked for and nothing else."""
+    url.runs, url.interrupts = [[STARTED, DONE]], [SELECT]
+    assert agents("invoke", "dev", "--url", url.address, "--thread", "../a?b#c", "--resume", "1")[0] == 0
+    assert url.asked == ["/agents/dev/threads/..%2Fa%3Fb%23c/state"]
+
+
+def test_no_url() -> None:
+    """What cannot be a URL is named, without a traceback."""
+    code, _, err = agents("invoke", "dev", "hi", "--url", "http://[x")
+    assert (code, err.startswith("http://[x is no URL: ")) == (2, True)
 
 
 def test_json_prints_the_events(url: FunctionUrl) -> None:
