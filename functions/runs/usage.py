@@ -25,6 +25,13 @@ class UsageCounter(BaseCallbackHandler):
         self._providers[run_id] = (metadata.get("ls_provider"), metadata.get("ls_model_name"))
 
     def on_llm_end(self, response: LLMResult, *, run_id: UUID, **kwargs: Any) -> None:
+        self._count_all(response, run_id)
+
+    def on_llm_error(self, error: BaseException, *, run_id: UUID, **kwargs: Any) -> None:
+        # a stream that broke off has cost what its provider said at the start
+        self._count_all(kwargs.get("response") or LLMResult(generations=[]), run_id)
+
+    def _count_all(self, response: LLMResult, run_id: UUID) -> None:
         provider, model = self._providers.pop(run_id, (None, None))
         for generation in (g for batch in response.generations for g in batch):
             if isinstance(generation, ChatGeneration) and isinstance(generation.message, AIMessage):
