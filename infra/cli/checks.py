@@ -3,20 +3,23 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
 import subprocess
 import sys
 import urllib.request
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from typing import Literal
 
 from pydantic import ValidationError
+from pydantic_settings import SettingsError
 
 from functions.settings import Settings, get_settings
 from infra.local.listener import PortInUse, bind
 from infra.local.lock import FolderInUse, lock_folder
-from infra.local.store import data_folder
+from infra.local.variables import FunctionVariables, bare, data_folder, on_bedrock, user_variables
 
 PORT = 8000
 
@@ -45,30 +48,65 @@ def check_settings() -> Result:
     try:
         settings = get_settings()
     except ValidationError as exc:
-        wrong = "; ".join(f"AGENTS_{'_'.join(map(str, error['loc'])).upper()}: {error['msg']}" for error in exc.errors())
+        wrong = "; ".join(f"{variable(str(error['loc'][0]))}: {error['msg']}" for error in exc.errors())
         return Result("settings", "fail", wrong, "Correct the variable, in the environment or in .env.")
-    changed = [f"AGENTS_{name.upper()}" for name in sorted(settings.model_fields_set)]
+    except SettingsError as exc:
+        return Result("settings", "fail", f"{exc} ({exc.__cause__})", "AGENTS_FUNCTION_URLS has to be a JSON object.")
+    changed = [variable(name) for name in sorted(settings.model_fields_set)]
     return Result("settings", "ok", f"set: {', '.join(changed)}" if changed else "all defaults")
 
 
+def variable(field: str) -> str:
+    """The environment variable of a field of `Settings`; an alias is one already."""
+    info = Settings.model_fields.get(field)
+    return field if info is None else str(info.validation_alias or f"AGENTS_{field.upper()}")
+
+
 def check_model() -> Result:
-    """Makes the model, which needs its package and its key, and asks it nothing."""
-    name = _settings().model
+    """Makes the model as a worker does, which needs its package and its key, and asks it nothing."""
+    name = _settings().chat_model
     if name == "offline":
         return Result(
             "model", "note", "offline: scripted answers, no real model", "Set AGENTS_MODEL=provider:model and the provider's key."
         )
-    from dotenv import load_dotenv
-
-    from graphs.models import make_model
-
-    load_dotenv(".env")
     try:
-        make_model(name)
+        with _as_a_worker(name):
+            _make(name)
     except Exception as exc:  # noqa: BLE001 - every provider raises its own; whatever it says is the answer to the question asked
         reason = (str(exc).splitlines() or [type(exc).__name__])[0]
-        return Result("model", "fail", f"{name}: {reason}", "Install the provider's extra and set its key, for example OPENAI_API_KEY.")
+        return Result(
+            "model",
+            "fail",
+            f"{name}: {reason}",
+            "Install the provider's extra and set its key, for example OPENAI_API_KEY, or AWS_PROFILE.",
+        )
     return Result("model", "ok", f"{name} (package and key are there; it was not called)")
+
+
+@contextmanager
+def _as_a_worker(model: str) -> Iterator[None]:
+    """This process with the environment of a worker of `agents dev`."""
+    before, user = dict(os.environ), user_variables()
+    os.environ.clear()
+    os.environ.update(FunctionVariables(user, bare(user, proxies=True), f"127.0.0.1:{PORT}", {}, model)(""))
+    try:
+        yield
+    finally:
+        os.environ.clear()
+        os.environ.update(before)
+
+
+def _make(name: str) -> None:
+    from graphs.models import make_model
+
+    make_model(name)
+    if on_bedrock(name) and "AWS_BEARER_TOKEN_BEDROCK" not in os.environ:
+        # its client looks for an identity only when it is called
+        import boto3
+        from botocore.exceptions import NoCredentialsError
+
+        if boto3.Session().get_credentials() is None:
+            raise NoCredentialsError
 
 
 def check_data() -> Result:
@@ -93,7 +131,8 @@ def check_store() -> Result:
 
     names = [f"{_settings().table_prefix}{key}" for key in TABLES]
     try:
-        session = boto3.Session()
+        # as functions.store.clients finds it: boto3 alone reads only AWS_DEFAULT_REGION
+        session = boto3.Session(region_name=os.environ.get("AWS_REGION"))
         if session.get_credentials() is None or session.region_name is None:
             return Result("store", "ok", "no AWS credentials or region; `agents dev` brings DynamoDB and S3 of its own")
         client = session.client("dynamodb", config=Config(connect_timeout=3, read_timeout=5, retries={"total_max_attempts": 1}))
@@ -127,7 +166,7 @@ def _settings() -> Settings:
     """The settings, or the defaults where they are wrong: that is another check's to say."""
     try:
         return get_settings()
-    except ValidationError:
+    except (ValidationError, SettingsError):
         return Settings.model_construct()
 
 

@@ -21,10 +21,12 @@ def dev(
 ) -> None:
     """The whole stack on this machine: page, function URLs, workers, DynamoDB. No key, no Docker, no AWS account."""
     from pydantic import ValidationError
+    from pydantic_settings import SettingsError
 
     from infra.local import dev as stack
     from infra.local.listener import PortInUse
-    from infra.local.store import StoreFailed, data_folder
+    from infra.local.store import StoreFailed
+    from infra.local.variables import data_folder
 
     options = stack.Options(
         port=port,
@@ -39,7 +41,7 @@ def dev(
         _fail(str(exc), code=2)
     except StoreFailed as exc:
         _fail(f"The store did not start: {exc}\n{STORE_ADVICE}")
-    except ValidationError as exc:
+    except (ValidationError, SettingsError) as exc:
         _fail(f"A setting is wrong.\n{exc}", code=2)
     except OSError as exc:
         _fail(f"Cannot listen on {host}: {exc}", code=2)

@@ -21,8 +21,8 @@ from infra.local.process import ROOT
 from infra.local.reload import PAGE, affected, changes, folders
 from infra.local.server import make_server
 from infra.local.signals import first_of, stop_signals
-from infra.local.store import Store, data_folder
-from infra.local.variables import FunctionVariables, bare, user_variables
+from infra.local.store import Store
+from infra.local.variables import FunctionVariables, bare, data_folder, user_variables
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +41,7 @@ class Options:
 async def dev(options: Options) -> bool:
     """Runs until SIGINT or SIGTERM, also while it starts; False if the store ended before.
 
-    Raises `PortInUse`, `StoreFailed`, `pydantic.ValidationError` for a wrong setting.
+    Raises `PortInUse`, `StoreFailed`, `pydantic.ValidationError` or `pydantic_settings.SettingsError` for a wrong setting.
     """
     console = Console(verbose=options.verbose)
     settings = get_settings()
@@ -160,7 +160,7 @@ def site(agents: Iterable[str], settings: Settings) -> Site:
 def greeting(url: str, urls: Mapping[str, str], settings: Settings, data: Path | None, seconds: float) -> str:
     """What is printed when everything answers."""
     width = max(len(label) for label in (*urls, "Model"))
-    model = "offline: scripted answers, no real model (set AGENTS_MODEL)" if settings.model == "offline" else settings.model
+    model = "offline: scripted answers, no real model (set AGENTS_MODEL)" if settings.model == "offline" else settings.chat_model
     lines = [
         f"Ready in {seconds:.1f} s.",
         "",

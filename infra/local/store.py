@@ -1,10 +1,9 @@
-"""DynamoDB and S3 on this machine: where their data is, how a client reaches them, and the start of `store_process`."""
+"""DynamoDB and S3 on this machine: how a client reaches them, and the start of `store_process`."""
 
 from __future__ import annotations
 
 import asyncio
 import json
-import os
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -18,15 +17,6 @@ REGION = "us-east-1"
 
 class StoreFailed(Exception):
     """The store did not start; the message says why."""
-
-
-def data_folder() -> Path:
-    """`AGENTS_DATA_DIR`, else a folder under the user's data directory."""
-    if named := os.environ.get("AGENTS_DATA_DIR"):
-        return Path(named)
-    import platformdirs
-
-    return Path(platformdirs.user_data_dir("agent-functions", appauthor=False)) / "local"
 
 
 def endpoints(address: str) -> dict[str, str]:

@@ -17,7 +17,6 @@ from infra.local.store import BUCKET, credentials, endpoints
 HANDLER = "functions.entry.app"
 _PROXIES = ("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY")
 _LOCAL = "127.0.0.1,localhost,::1"
-_BEDROCK = ("bedrock", "bedrock_converse")
 # https://docs.aws.amazon.com/sdkref/latest/guide/settings-reference.html: who one is and where, nothing of how one calls
 _WHO_AND_WHERE = re.compile(
     r"AWS_(ACCESS_KEY_ID|SECRET_ACCESS_KEY|SESSION_TOKEN|BEARER_TOKEN_BEDROCK|PROFILE|(DEFAULT_)?REGION|ROLE_(ARN|SESSION_NAME)"
@@ -30,6 +29,20 @@ def user_variables(environ: Mapping[str, str] = os.environ) -> dict[str, str]:
     """The user's environment over the `.env` of the working folder (provider keys are read there too)."""
     written = {name: value for name, value in dotenv_values(Path.cwd() / ".env").items() if value is not None}
     return written | dict(environ)
+
+
+def data_folder() -> Path:
+    """Where the store keeps its data: `AGENTS_DATA_DIR`, else a folder under the user's data directory."""
+    if named := user_variables().get("AGENTS_DATA_DIR"):
+        return Path(named).expanduser()  # no shell has done it for a line of `.env`
+    import platformdirs
+
+    return Path(platformdirs.user_data_dir("agent-functions", appauthor=False)) / "local"
+
+
+def on_bedrock(model: str) -> bool:
+    """Whether a `provider:model` is called with AWS credentials."""
+    return model.partition(":")[0] in ("bedrock", "bedrock_converse")
 
 
 def bare(user: Mapping[str, str], *, proxies: bool = False) -> dict[str, str]:
@@ -69,7 +82,7 @@ class FunctionVariables:
 
     def __call__(self, agent: str) -> dict[str, str]:
         base, identity = self.base, credentials()
-        if self.model.partition(":")[0] in _BEDROCK:
+        if on_bedrock(self.model):
             base, identity = {name: value for name, value in base.items() if name not in NO_FILES}, identity_for_bedrock(self.user)
         return {
             **base,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -13,7 +14,7 @@ from functions.settings import get_settings
 from infra.cli import app, checks
 from infra.local.listener import bind
 from infra.local.lock import lock_folder
-from infra.local.store import data_folder
+from infra.local.variables import data_folder
 
 
 @pytest.fixture(autouse=True)
@@ -47,6 +48,7 @@ def test_all_is_well(monkeypatch: pytest.MonkeyPatch) -> None:
     ("name", "value", "check", "said"),
     [
         ("AGENTS_OFFLINE_DELAY_MS", "soon", checks.check_settings, "AGENTS_OFFLINE_DELAY_MS"),
+        ("AGENTS_FUNCTION_URLS", "x", checks.check_settings, "function_urls"),
         ("AGENTS_MODEL", "gpt", checks.check_model, "provider:model"),
         ("AGENTS_MODEL", "openai:gpt-5-mini", checks.check_model, "OPENAI_API_KEY"),
         ("AGENTS_MODEL", "nobody:x", checks.check_model, "nobody"),
@@ -87,3 +89,48 @@ def test_a_model_with_its_key(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", "")
     monkeypatch.delenv("OPENAI_API_KEY")
     assert checks.check_model().status == "ok"
+
+
+def test_the_model_is_the_one_that_workers_make(monkeypatch: pytest.MonkeyPatch) -> None:
+    """`AGENTS_MODEL=openai` is completed by `OPENAI_MODEL`, and the settings name that variable as it is."""
+    monkeypatch.setenv("AGENTS_MODEL", "openai")
+    monkeypatch.setenv("OPENAI_MODEL", "gpt-5-mini")
+    monkeypatch.setenv("OPENAI_API_KEY", "key")
+    assert checks.check_model().detail.startswith("openai:gpt-5-mini ")
+    assert checks.check_settings().detail == "set: AGENTS_MODEL, OPENAI_MODEL"
+
+
+@pytest.mark.parametrize(
+    ("own", "status"),
+    [
+        ({}, "fail"),
+        ({"AWS_PROFILE": "nobody"}, "fail"),
+        ({"AWS_ACCESS_KEY_ID": "a", "AWS_SECRET_ACCESS_KEY": "b"}, "ok"),
+        ({"AWS_BEARER_TOKEN_BEDROCK": "t"}, "ok"),
+    ],
+)
+def test_bedrock_needs_an_identity(monkeypatch: pytest.MonkeyPatch, own: dict[str, str], status: str) -> None:
+    """The user's own, as a worker gets it; the local store's keys are none. The environment is as before afterwards."""
+    monkeypatch.setenv("AGENTS_MODEL", "bedrock_converse:x.y-v1:0")
+    monkeypatch.setattr("graphs.models.make_model", lambda name: None)
+    for name, value in own.items():
+        monkeypatch.setenv(name, value)
+    before = dict(os.environ)
+    assert checks.check_model().status == status
+    assert dict(os.environ) == before
+
+
+def test_the_region_is_found_as_the_store_finds_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    """`AWS_REGION` alone is enough: the tables are then looked for."""
+    for name, value in {"AWS_ACCESS_KEY_ID": "a", "AWS_SECRET_ACCESS_KEY": "b", "AWS_ENDPOINT_URL": "http://127.0.0.1:9"}.items():
+        monkeypatch.setenv(name, value)
+    monkeypatch.delenv("AWS_DEFAULT_REGION")
+    assert "http://127.0.0.1:9" in checks.check_store().detail
+
+
+def test_a_wrong_setting_ends_agents_dev(monkeypatch: pytest.MonkeyPatch) -> None:
+    """With exit code 2 and the setting's name, also where its text is no JSON."""
+    monkeypatch.setenv("AGENTS_FUNCTION_URLS", "x")
+    result = CliRunner().invoke(app, ["dev", "--port", "0", "--ephemeral"])
+    assert result.exit_code == 2
+    assert "function_urls" in result.stderr

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from infra.local.variables import FunctionVariables, bare, user_variables
+from infra.local.variables import FunctionVariables, bare, data_folder, user_variables
 
 USER = {
     "PATH": "/bin",
@@ -93,3 +93,14 @@ def test_dot_env_is_read_under_the_environment(tmp_path: Path, monkeypatch: pyte
     (tmp_path / ".env").write_text("OPENAI_API_KEY=from-file\nPATH=/no\n")
     monkeypatch.chdir(tmp_path)
     assert user_variables({"PATH": "/bin"}) == {"OPENAI_API_KEY": "from-file", "PATH": "/bin"}
+
+
+def test_the_data_folder_may_stand_in_dot_env(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Like every other variable; `~` is the user's folder."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("HOME", "/home/me")
+    monkeypatch.setenv("USERPROFILE", "/home/me")
+    (tmp_path / ".env").write_text("AGENTS_DATA_DIR=~/data\n")
+    assert data_folder() == Path("/home/me/data")
+    monkeypatch.setenv("AGENTS_DATA_DIR", "/elsewhere")
+    assert data_folder() == Path("/elsewhere")
