@@ -70,6 +70,8 @@ class Upload:
             raise UploadBroken(f"the connection to the Runtime API was lost: {exc}") from exc
 
     async def _open(self) -> asyncio.StreamWriter:
+        if self._writer is not None:
+            return self._writer
         # locked: two tasks of an app may send at once, and the first one's bytes must come first
         async with self._opening:
             if self._writer is None:

@@ -8,6 +8,7 @@ import logging
 import time
 from collections import deque
 from collections.abc import AsyncIterator, Awaitable, Callable
+from json.encoder import encode_basestring as quote
 from typing import Any
 
 from ag_ui.core import BaseEvent, CustomEvent, EventType, RunErrorEvent, RunStartedEvent
@@ -27,13 +28,13 @@ SETTLE_SECONDS = 0.25
 """After a burst a function URL may hold the last small chunk until the next one: a comment is the next one."""
 MAX_WAITING_FRAMES = 1_024
 
-_quote = json.JSONEncoder(ensure_ascii=False).encode
 _DELTAS = {
     EventType.TEXT_MESSAGE_CONTENT: "message_id",
     EventType.REASONING_MESSAGE_CONTENT: "message_id",
     EventType.TOOL_CALL_ARGS: "tool_call_id",
 }
 _NAMES = {"message_id": "messageId", "tool_call_id": "toolCallId"}
+_HEADS = {kind: f'data: {{"type":"{kind.value}",' for kind in _DELTAS}
 
 
 def encode(event: BaseEvent) -> bytes:
@@ -65,8 +66,8 @@ def _is_plain(event: Any) -> bool:
 def _delta_frame(event: Any, field: str) -> bytes:
     """The hot path, byte for byte what pydantic would write."""
     owner = event.subagent_run_id
-    tag = f'"subagentRunId":{_quote(owner)},' if owner is not None else ""
-    text = f'data: {{"type":"{event.type.value}",{tag}"{_NAMES[field]}":{_quote(getattr(event, field))},"delta":{_quote(event.delta)}}}\n\n'
+    tag = f'"subagentRunId":{quote(owner)},' if owner is not None else ""
+    text = f'{_HEADS[event.type]}{tag}"{_NAMES[field]}":{quote(getattr(event, field))},"delta":{quote(event.delta)}}}\n\n'
     try:
         return text.encode()
     except UnicodeEncodeError:

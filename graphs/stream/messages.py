@@ -5,7 +5,7 @@ State is kept per model call (`metadata["run_id"]`) and block index, so models t
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -59,16 +59,17 @@ class MessageMapper:
         self._by_run: dict[str, ModelMessage] = {}
         self._seen: set[str] = set()
 
-    def map(self, data: tuple[Any, Mapping[str, Any]], owner: str | None) -> Events:
+    def map(self, data: tuple[Any, Mapping[str, Any]], owner: str | None) -> Iterable[BaseEvent]:
+        # no generator, nor is `_route`: each would be one more frame that every token passes
         payload, metadata = data
-        if isinstance(payload, dict):
-            run_id = str(metadata.get("run_id", ""))
-            if payload.get("event") == "message-start":
-                self._start(payload, run_id, owner, str(metadata.get("langgraph_checkpoint_ns", "")))
-            elif message := self._by_run.get(run_id):
-                yield from self._route(message, payload, run_id)
-        elif isinstance(payload, AIMessage):
-            yield from self._whole(payload, owner)
+        if not isinstance(payload, dict):
+            return self._whole(payload, owner) if isinstance(payload, AIMessage) else ()
+        run_id = str(metadata.get("run_id", ""))
+        if payload.get("event") == "message-start":
+            self._start(payload, run_id, owner, str(metadata.get("langgraph_checkpoint_ns", "")))
+            return ()
+        message = self._by_run.get(run_id)
+        return self._route(message, payload, run_id) if message else ()
 
     def know(self, message_id: str) -> None:
         """A message of the thread's history: a node that returns it again must not append its text to it."""
@@ -90,19 +91,19 @@ class MessageMapper:
         self._seen.add(message_id)
         self._by_run[run_id] = ModelMessage(message_id, owner, namespace.rpartition(":")[2])
 
-    def _route(self, message: ModelMessage, payload: Mapping[str, Any], run_id: str) -> Events:
+    def _route(self, message: ModelMessage, payload: Mapping[str, Any], run_id: str) -> Iterable[BaseEvent]:
         kind = payload["event"]
         if kind == "content-block-delta":
             delta = payload["delta"]
-            if mapped := self._DELTAS.get(delta["type"]):
-                yield from mapped(self, message, payload["index"], delta)
-        elif kind == "content-block-start":
-            yield from self._block_start(message, payload["index"], payload["content"])
-        elif kind == "content-block-finish":
-            yield from self._block_finish(message, payload["index"], payload["content"])
-        elif kind in ("message-finish", "error"):
-            yield from self._finish(message)
-            del self._by_run[run_id]
+            mapped = self._DELTAS.get(delta["type"])
+            return mapped(self, message, payload["index"], delta) if mapped else ()
+        if kind == "content-block-start":
+            return self._block_start(message, payload["index"], payload["content"])
+        if kind == "content-block-finish":
+            return self._block_finish(message, payload["index"], payload["content"])
+        if kind in ("message-finish", "error"):
+            return self._finish(self._by_run.pop(run_id))
+        return ()
 
     # -- blocks
 
