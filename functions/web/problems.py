@@ -44,7 +44,9 @@ async def _problem(request: Request, error: Exception) -> JSONResponse:
 
 async def _http(request: Request, error: Exception) -> JSONResponse:
     assert isinstance(error, HTTPException)
-    return answer(error.status_code, CODES.get(error.status_code, "HTTP_ERROR"), str(error.detail))
+    refused = answer(error.status_code, CODES.get(error.status_code, "HTTP_ERROR"), str(error.detail))
+    refused.headers.update(error.headers or {})  # a 405 names what is allowed
+    return refused
 
 
 async def _validation(request: Request, error: Exception) -> JSONResponse:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
+import math
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from ag_ui.core import RunAgentInput
@@ -15,6 +16,8 @@ from functions.web.problems import Problem
 
 MAX_ID_CHARS = 256
 MAX_MESSAGES = 10_000
+MAX_DEPTH = 128
+"""Lists and objects inside each other. A checkpoint cannot hold much more, and an answer that it cannot hold would be lost."""
 ROLES = frozenset({"developer", "system", "assistant", "user", "tool", "reasoning"})
 PARTS = frozenset({"text", "image", "audio", "video", "document"})
 SOURCES = frozenset({"data", "url", "file"})
@@ -38,7 +41,10 @@ async def read_json(request: Request, max_bytes: int) -> Any:
     if len(body) > max_bytes:
         raise _too_large(max_bytes)
     try:
-        return json.loads(body, parse_constant=_no_constant)
+        parsed = json.loads(body, parse_constant=_no_constant, parse_int=_whole, parse_float=_finite)
+        if _depth(parsed) > MAX_DEPTH:
+            raise RecursionError
+        return parsed
     except RecursionError:
         raise Problem(400, "BAD_INPUT", "The body is nested too deeply.") from None
     except ValueError as error:
@@ -126,6 +132,35 @@ def _reject_surrogates(raw: Mapping[str, Any]) -> None:
         raise Problem(422, "BAD_INPUT", "The body holds a lone surrogate (half of a character), which is not text.") from error
     except RecursionError:
         raise Problem(400, "BAD_INPUT", "The body is nested too deeply.") from None
+
+
+def _whole(digits: str) -> int:
+    """What a checkpoint can hold: msgpack has no integer beyond 64 bits."""
+    number = int(digits)
+    if not -(2**63) <= number < 2**64:
+        raise ValueError("a whole number has more than 64 bits")
+    return number
+
+
+def _finite(text: str) -> float:
+    number = float(text)
+    if not math.isfinite(number):
+        raise ValueError("a number is too large")
+    return number
+
+
+def _depth(value: Any) -> int:
+    """Levels of lists and objects, counted without recursion; stops when it is too many."""
+    level, depth = [value], 0
+    while level and depth <= MAX_DEPTH:
+        depth += 1
+        level = [inner for outer in level for inner in _inside(outer)]
+    return depth
+
+
+def _inside(value: Any) -> Iterable[Any]:
+    inner = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
+    return [item for item in inner if isinstance(item, (dict, list))]
 
 
 def _no_constant(name: str) -> Any:
