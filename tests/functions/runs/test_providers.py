@@ -1,0 +1,225 @@
+"""Real provider adapters over a real socket, in whole runs: the shapes that LangChain makes of what OpenAI and Anthropic send."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from langgraph.graph import MessagesState, StateGraph
+
+from graphs.models import make_model
+from tests.functions.runs.conftest import NewThread
+from tests.support.agent_thread import Json, Run, single
+from tests.support.chat_wire import Wire, chat_wire
+from tests.support.small_graphs import react, text
+
+
+@pytest.fixture
+def wire() -> Iterator[Wire]:
+    with chat_wire() as served:
+        yield served
+
+
+def openai(wire: Wire) -> Any:
+    return make_model("openai:wire", base_url=wire.url, api_key="k", max_retries=0)
+
+
+def anthropic(wire: Wire) -> Any:
+    thinking = {"type": "enabled", "budget_tokens": 1024}
+    url = wire.url.removesuffix("/v1")
+    return make_model("anthropic:claude-wire", base_url=url, api_key="k", max_retries=0, max_tokens=2048, thinking=thinking)
+
+
+def asking(model: Any, *, direct: bool = False) -> StateGraph[Any, Any, Any, Any]:
+    async def node(state: MessagesState) -> Json:
+        if not direct:
+            return {"messages": [await model.ainvoke(state["messages"])]}
+        chunks = [chunk async for chunk in model.astream(state["messages"])]
+        return {"messages": [sum(chunks[1:], chunks[0])]}
+
+    return single(node)
+
+
+def sse(*events: Json) -> list[str]:
+    """Anthropic's frames: the event's name, then its data."""
+    return [f"event: {event['type']}\ndata: {json.dumps(event)}\n\n" for event in events]
+
+
+def block(index: int, content: Json, *deltas: Json) -> list[Json]:
+    return [
+        {"type": "content_block_start", "index": index, "content_block": content},
+        *({"type": "content_block_delta", "index": index, "delta": delta} for delta in deltas),
+        {"type": "content_block_stop", "index": index},
+    ]
+
+
+def message(*events: Json, stop: str = "end_turn") -> list[str]:
+    """One of Anthropic's messages; it costs 5 tokens, 100 read from its cache and 7 written to it."""
+    usage: Json = {"input_tokens": 5, "output_tokens": 1, "cache_read_input_tokens": 100, "cache_creation_input_tokens": 7}
+    start: Json = {"id": "msg_1", "type": "message", "role": "assistant", "content": [], "model": "claude-wire", "stop_reason": None}
+    return sse(
+        {"type": "message_start", "message": {**start, "stop_sequence": None, "usage": usage}},
+        *events,
+        {"type": "message_delta", "delta": {"stop_reason": stop, "stop_sequence": None}, "usage": {**usage, "output_tokens": 9}},
+        {"type": "message_stop"},
+    )
+
+
+THINKING = block(
+    0,
+    {"type": "thinking", "thinking": "", "signature": ""},
+    {"type": "thinking_delta", "thinking": "Let me"},
+    {"type": "thinking_delta", "thinking": " see."},
+    {"type": "signature_delta", "signature": "c2ln"},
+)
+SEARCH = [
+    *block(
+        1,
+        {"type": "server_tool_use", "id": "srvtoolu_1", "name": "web_search", "input": {}},
+        {"type": "input_json_delta", "partial_json": '{"query":'},
+        {"type": "input_json_delta", "partial_json": ' "tea"}'},
+    ),
+    *block(
+        2,
+        {
+            "type": "web_search_tool_result",
+            "tool_use_id": "srvtoolu_1",
+            "content": [
+                {"type": "web_search_result", "url": "https://tea.example", "title": "Tea", "encrypted_content": "e", "page_age": None}
+            ],
+        },
+    ),
+]
+
+
+def said(index: int, *pieces: str) -> list[Json]:
+    return block(index, {"type": "text", "text": ""}, *({"type": "text_delta", "text": piece} for piece in pieces))
+
+
+def said_deltas(run: Run, kind: str) -> list[str]:
+    return [e["delta"] for e in run.of(f"{kind}_CONTENT")]
+
+
+@pytest.mark.parametrize("direct", [False, True])
+async def test_reasoning_content(direct: bool, wire: Wire, thread: NewThread) -> None:
+    """OpenAI-compatible servers: thinking as it comes, then text; in the snapshot both; usage with its details."""
+    wire.streams(
+        [{"role": "assistant", "reasoning_content": "Let me"}, {"reasoning_content": " see."}, {"content": "It is"}, {"content": " tea."}]
+    )
+    wire.answer[-1]["usage"] |= {"prompt_tokens_details": {"cached_tokens": 2}, "completion_tokens_details": {"reasoning_tokens": 1}}
+    run = await (talk := thread(asking(openai(wire), direct=direct))).say("x")
+    assert said_deltas(run, "REASONING_MESSAGE") == ["Let me", " see."]
+    assert said_deltas(run, "TEXT_MESSAGE") == ["It is", " tea."]
+    assert run.types.index("REASONING_MESSAGE_END") < run.types.index("TEXT_MESSAGE_START")
+    assert [(m["role"], m["content"]) for m in run.snapshot[1:]] == [("reasoning", "Let me see."), ("assistant", "It is tea.")]
+    assert run.snapshot[-1]["id"] == (await talk.stored())[-1].id
+    (usage,) = run.end["usage"]
+    assert (usage["provider"], usage["model"]) == ("openai", "wire")
+    assert (usage["inputTokens"], usage["outputTokens"], usage["cachedInputTokens"], usage["reasoningTokens"]) == (3, 4, 2, 1)
+
+
+async def test_interleaved_calls(wire: Wire, thread: NewThread) -> None:
+    """Two calls whose arguments come in turns, by index."""
+
+    def call(index: int, args: str, **more: Any) -> Json:
+        return {"tool_calls": [{"index": index, "function": {"arguments": args, **({"name": "text"} if more else {})}, **more}]}
+
+    wire.streams(
+        [
+            {"role": "assistant", **call(0, "", id="call_a", type="function")},
+            call(1, "", id="call_b", type="function"),
+            call(0, '{"q":'),
+            call(1, '{"q":'),
+            call(0, ' "a"}'),
+            call(1, ' "b"}'),
+        ]
+    )
+    model = openai(wire)
+
+    async def ask(state: MessagesState) -> Json:
+        if len(state["messages"]) > 1:
+            wire.streams([{"role": "assistant", "content": "done"}])
+        return {"messages": [await model.ainvoke(state["messages"])]}
+
+    run = await thread(react(model, text, ask=ask)).say("x")
+    args = [(e["toolCallId"], e["delta"]) for e in run.of("TOOL_CALL_ARGS")]
+    assert args == [("call_a", '{"q":'), ("call_b", '{"q":'), ("call_a", ' "a"}'), ("call_b", ' "b"}')]
+    assert (run.results, run.text) == ({"call_a": "about a", "call_b": "about b"}, "done")
+
+
+@pytest.mark.parametrize("direct", [False, True])
+async def test_thinking_with_its_signature(direct: bool, wire: Wire, thread: NewThread) -> None:
+    """The signature comes after the thinking has ended, for the same reasoning message; and goes back with the history."""
+    wire.done, wire.answer = False, message(*THINKING, *said(1, "It is", " tea."))
+    talk = thread(asking(anthropic(wire), direct=direct))
+    run = await talk.say("x")
+    assert (said_deltas(run, "REASONING_MESSAGE"), said_deltas(run, "TEXT_MESSAGE")) == (["Let me", " see."], ["It is", " tea."])
+    (signature,) = run.of("REASONING_ENCRYPTED_VALUE")
+    assert (signature["entityId"], signature["encryptedValue"]) == (run.of("REASONING_MESSAGE_START")[0]["messageId"], "c2ln")
+    assert run.snapshot[-1]["id"] == (await talk.stored())[-1].id == run.of("TEXT_MESSAGE_START")[0]["messageId"]
+    await talk.say("and")
+    assert "c2ln" in json.dumps(wire.asked[-1]["messages"])
+
+
+@pytest.mark.parametrize("direct", [False, True])
+async def test_a_providers_search(direct: bool, wire: Wire, thread: NewThread) -> None:
+    """Thinking, a web search on Anthropic's side with its result, then text: in the stream and in the snapshot; usage with the cache."""
+    wire.done, wire.answer = False, message(*THINKING, *SEARCH, *said(3, "Tea."))
+    model = anthropic(wire).bind_tools([{"type": "web_search_20250305", "name": "web_search"}])
+    talk = thread(asking(model, direct=direct))
+    run = await talk.say("x")
+    (call,) = run.of("TOOL_CALL_START")
+    assert (call["toolCallId"], call["toolCallName"]) == ("srvtoolu_1", "web_search")
+    assert json.loads("".join(e["delta"] for e in run.of("TOOL_CALL_ARGS"))) == {"query": "tea"}
+    assert "https://tea.example" in run.results["srvtoolu_1"]
+    assert [m["role"] for m in run.snapshot] == ["user", "reasoning", "assistant", "tool"]
+    assert run.snapshot[3]["id"] == run.of("TOOL_CALL_RESULT")[0]["messageId"]
+    (usage,) = run.end["usage"]
+    assert {k: v for k, v in usage.items() if k != "totalTokens"} == {
+        "provider": "anthropic",
+        "model": "claude-wire",
+        "inputTokens": 112,
+        "outputTokens": 9,
+        "cachedInputTokens": 100,
+        "cacheWriteInputTokens": 7,
+    }
+    wire.answer = message(*said(0, "More tea."))
+    await talk.say("and")
+    assert "srvtoolu_1" in json.dumps(wire.asked[-1]["messages"])
+
+
+@pytest.mark.parametrize(
+    ("status", "kind", "code"),
+    [
+        (401, "authentication_error", "LLM_AUTH_FAILED"),
+        (403, "permission_error", "LLM_AUTH_FAILED"),
+        (429, "rate_limit_error", "LLM_RATE_LIMITED"),
+        (529, "overloaded_error", "LLM_RATE_LIMITED"),
+        (504, "timeout_error", "UPSTREAM_TIMEOUT"),
+        (400, "invalid_request_error", "AGENT_INTERNAL"),
+    ],
+)
+@pytest.mark.parametrize("provider", [openai, anthropic])
+async def test_refusals(provider: Any, status: int, kind: str, code: str, wire: Wire, thread: NewThread) -> None:
+    """The SDK's own exceptions, as they come out of a run; the provider's words stay in the log."""
+    wire.status, wire.answer = status, {"type": "error", "error": {"type": kind, "message": "key sk-123 of db-7.internal"}}
+    run = await thread(asking(provider(wire))).say("x")
+    assert run.outcome == code
+    assert "sk-123" not in json.dumps(run.events)
+
+
+async def test_overloaded_in_the_middle(wire: Wire, thread: NewThread) -> None:
+    """Anthropic says it on the stream, under status 200: what was said is closed, and it reads as a limit."""
+    broken = {"type": "error", "error": {"type": "overloaded_error", "message": "Overloaded"}}
+    wire.done, wire.answer = False, [*message(*said(0, "half"))[:-3], *sse(broken)]
+    run = await thread(asking(anthropic(wire))).say("x")
+    assert (run.text, run.outcome) == ("half", "LLM_RATE_LIMITED")
+
+
+@pytest.mark.parametrize("provider", [openai, anthropic])
+async def test_nobody_there(provider: Any, thread: NewThread) -> None:
+    """A refused connection, in the SDK's own exception."""
+    run = await thread(asking(provider(Wire(url="http://127.0.0.1:9/v1")))).say("x")
+    assert run.outcome == "UPSTREAM_UNREACHABLE"
