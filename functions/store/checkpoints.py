@@ -9,7 +9,6 @@ import asyncio
 import contextvars
 import copy
 import math
-import time
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
@@ -30,7 +29,7 @@ from langgraph.checkpoint.serde.base import SerializerProtocol
 
 from functions.store import keys
 from functions.store.clients import ASYNC_THREADS, Calls, dynamodb_client, s3_client
-from functions.store.history import BrokenChain, delta_history
+from functions.store.history import delta_history
 from functions.store.payloads import Chunks, Objects, Payloads
 from functions.store.reading import Reader, Record
 from functions.store.table import Table
@@ -52,8 +51,9 @@ class DynamoDBSaver(BaseCheckpointSaver[Any]):
     """Checkpoints of any number of threads in one table (`functions.store.tables`).
 
     `client` brings its own timeouts, retries and pool (give it at least `clients.ASYNC_THREADS` connections); without one, boto3 finds
-    endpoint, region and credentials. Payloads over 350 KB go to `bucket`, else into chunks in the table. `ttl_seconds` after its last
-    use a thread is no longer served. One saver serves all threads and tasks of a process.
+    endpoint, region and credentials. Payloads over 350 KB go to `bucket`, else into chunks in the table. A thread is served for
+    `ttl_seconds` after its last use and expires within half of that time (`functions.store.expiry`); objects in `bucket` stay until
+    `delete_thread`, since DynamoDB tells nobody what it removed. One saver serves all threads and tasks of a process.
 
     Raises `functions.store.errors.StoreError` with what to do about it, else what botocore raises.
     """
@@ -107,16 +107,15 @@ class DynamoDBSaver(BaseCheckpointSaver[Any]):
     # sync
 
     def get_tuple(self, config: RunnableConfig) -> CheckpointTuple | None:
-        """The checkpoint of the config's id, or the latest of its namespace."""
-        address = self._address(config)
-        if self.ttl_seconds is None or address.checkpoint_id is not None:
+        """The checkpoint of the config's id, or the latest of its namespace. That is a use of the thread: with a TTL its expiry moves."""
+        address, ttl_seconds = self._address(config), self.ttl_seconds
+        if ttl_seconds is None:
             return self._reader.get(address)
-        latest = self._reader.latest(address)
-        if latest is None:
-            return None
-        if float(latest.item.get("expires_at", {"N": "inf"})["N"]) - time.time() < self.ttl_seconds / 2:
-            self._upkeep.keep_alive(address.pk, self.ttl_seconds)
-        return self._reader.tuples([latest])[0]
+        calls: list[Callable[[], Any]] = [partial(self._reader.get, address), partial(self._upkeep.lags, address.pk, ttl_seconds)]
+        found, lags = self._table.calls.each(lambda call: call(), calls)
+        if lags:
+            self._upkeep.keep_alive(address.pk, ttl_seconds)
+        return cast("CheckpointTuple | None", found)
 
     def list(
         self,
@@ -175,7 +174,7 @@ class DynamoDBSaver(BaseCheckpointSaver[Any]):
         self._upkeep.delete_thread(str(thread_id))
 
     def delete_for_runs(self, run_ids: Sequence[str]) -> None:
-        """Reads the whole table; delta channels that need a deleted checkpoint lose what it held (see `BaseCheckpointSaver`)."""
+        """Reads the whole table; a thread with delta channels that need a deleted checkpoint raises `AncestorMissing` when it is read."""
         if run_ids:
             self._upkeep.delete_runs(run_ids)
 
@@ -188,10 +187,7 @@ class DynamoDBSaver(BaseCheckpointSaver[Any]):
     def get_delta_channel_history(self, *, config: RunnableConfig, channels: Sequence[str]) -> Mapping[str, DeltaChannelHistory]:
         if not channels:
             return {}
-        try:
-            return delta_history(self._reader, self._address(config), channels)
-        except BrokenChain:
-            return super().get_delta_channel_history(config=config, channels=channels)
+        return delta_history(self._reader, self._address(config), channels)
 
     def get_next_version(self, current: Any, channel: None) -> Any:
         """Counts in integers (no key holds them; the usual strings take ten times the bytes). Other savers' strings are continued."""

@@ -27,6 +27,10 @@ class PayloadMissing(StoreError):
     """A stored checkpoint points to a payload that is not there."""
 
 
+class AncestorMissing(StoreError):
+    """A stored checkpoint is rebuilt from an ancestor that is not there."""
+
+
 @contextmanager
 def explained(name: str, endpoint: str) -> Iterator[None]:
     """Turns the AWS errors with a known remedy into a `StoreError`; the others pass as they are. `name`: of the table or bucket."""

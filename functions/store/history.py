@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from langgraph.checkpoint.base import DeltaChannelHistory
 
 from functions.store import keys
+from functions.store.errors import AncestorMissing
 from functions.store.reading import Reader, Record
 from functions.store.writes import slots
 
@@ -15,14 +16,21 @@ AT_ONCE = 32
 
 
 class BrokenChain(Exception):
-    """The parents are not all there, or not in the order of their ids (a clock went back): walk them one by one."""
+    """The parents are not all there, or not in the order of their ids (a clock went back)."""
 
 
 def delta_history(reader: Reader, address: keys.Address, channels: Sequence[str]) -> dict[str, DeltaChannelHistory]:
-    """What `BaseCheckpointSaver.get_delta_channel_history` specifies. Raises `BrokenChain`."""
+    """What `BaseCheckpointSaver.get_delta_channel_history` specifies. Raises `AncestorMissing` instead of leaving out what is lost."""
+    try:
+        return _history(reader, _chains(reader, address), channels)
+    except BrokenChain:
+        return _history(reader, _one_by_one(reader, address), channels)
+
+
+def _history(reader: Reader, chains: Iterator[list[Record]], channels: Sequence[str]) -> dict[str, DeltaChannelHistory]:
     found: dict[str, DeltaChannelHistory] = {channel: {"writes": []} for channel in channels}
     missing = set(channels)
-    for chain in _chains(reader, address):
+    for chain in chains:
         _collect(reader, chain, missing, found)
         if not missing:
             break
@@ -49,6 +57,20 @@ def _chains(reader: Reader, address: keys.Address) -> Iterator[list[Record]]:
         if following is None and parent is not None:
             raise BrokenChain
         page = following or []
+
+
+def _one_by_one(reader: Reader, address: keys.Address) -> Iterator[list[Record]]:
+    """The same, two calls per ancestor, in whatever order their ids are."""
+    target = reader.latest(address) if address.checkpoint_id is None else next(iter(reader.one(address, address.checkpoint_id)), None)
+    while target is not None and (parent := target.parent) is not None:
+        child, chain = target.checkpoint_id, reader.one(address._replace(checkpoint_id=parent), parent)
+        if not chain:
+            raise AncestorMissing(
+                f"Checkpoint {child!r} of thread {address.thread_id!r} is rebuilt from checkpoint {parent!r}, which was deleted or has "
+                "expired. Start a new thread, or fork from a checkpoint that is whole."
+            )
+        yield chain
+        target = chain[0]
 
 
 def _collect(reader: Reader, chain: Sequence[Record], missing: set[str], found: dict[str, DeltaChannelHistory]) -> None:

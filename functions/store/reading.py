@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import time
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -12,6 +11,7 @@ from langgraph.checkpoint.base import CheckpointTuple, PendingWrite
 from langgraph.checkpoint.serde.base import SerializerProtocol
 
 from functions.store import keys
+from functions.store.expiry import alive
 from functions.store.payloads import Payloads
 from functions.store.table import Item, Table
 from functions.store.writes import Slot, slots
@@ -47,12 +47,6 @@ def record(item: Item) -> Record:
     }
     own_id = str(ids["checkpoint"])
     return Record(keys.Address(pk, str(ids["thread"]), str(ids["namespace"]), own_id), own_id, item)
-
-
-def alive(items: Iterable[Item]) -> list[Item]:
-    """Without the expired ones: DynamoDB removes those up to days later."""
-    now = time.time()
-    return [item for item in items if "expires_at" not in item or float(item["expires_at"]["N"]) > now]
 
 
 @dataclass(frozen=True, slots=True)

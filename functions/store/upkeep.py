@@ -8,9 +8,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from functions.store import keys
-from functions.store.reading import HEADERS, Reader, Record, alive, record
+from functions.store.expiry import alive, expiring
+from functions.store.reading import HEADERS, Reader, Record, record
 from functions.store.table import Item
-from functions.store.writing import expiring
 
 logger = logging.getLogger(__name__)
 
@@ -116,10 +116,18 @@ class Upkeep:
             kept |= {found.checkpoint_id} if found else set()
         return kept
 
+    def lags(self, pk: str, ttl_seconds: int) -> bool:
+        """Whether the thread's oldest checkpoint expires at another time than one that is stored now: the latest does not tell, a run may
+        have stored it after the thread was last kept alive. One call that reads one item."""
+        pages = self.reader.table.query(pk, "c!", keys.after("c!"), Limit=1, ProjectionExpression="expires_at")
+        oldest = next((found[0] for page in pages if (found := alive(page))), None)
+        return oldest is not None and oldest != expiring(pk, ttl_seconds)
+
     def keep_alive(self, pk: str, ttl_seconds: int) -> None:
-        """Moves the expiry of everything in the thread: older checkpoints may hold what the latest is rebuilt from."""
+        """Moves the expiry of everything in the thread: older checkpoints may hold what the latest is rebuilt from. The oldest comes last:
+        until it is moved the thread lags, so that a crash half way is made good by the next read."""
         table = self.reader.table
-        expiry = expiring(ttl_seconds)["expires_at"]
+        expiry = expiring(pk, ttl_seconds)["expires_at"]
 
         update = {"UpdateExpression": "SET expires_at = :expiry", "ExpressionAttributeValues": {":expiry": expiry}}
 
@@ -129,8 +137,9 @@ class Upkeep:
             except table.client.exceptions.ConditionalCheckFailedException:
                 logger.debug("%s was removed meanwhile", item["sk"]["S"])
 
-        for page in table.query(pk, *EVERYTHING, ProjectionExpression="pk, sk, expires_at"):
-            table.calls.each(touch, alive(page))
+        found = [item for page in table.query(pk, *EVERYTHING, ProjectionExpression="sk, expires_at") for item in alive(page)]
+        table.calls.each(touch, found[1:])
+        table.calls.each(touch, found[:1])
 
 
 def _cells(item: Item) -> list[Item]:

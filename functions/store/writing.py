@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -13,6 +12,7 @@ from langgraph.checkpoint.serde.base import SerializerProtocol
 
 from functions.store import keys, writes
 from functions.store.errors import error_code
+from functions.store.expiry import expiring
 from functions.store.payloads import Packed, Payloads, pack
 from functions.store.table import Item, Table
 
@@ -30,7 +30,7 @@ class Writer:
         """`address` is the parent's; the checkpoint brings its own id."""
         checkpoint_id = checkpoint["id"]
         packed = {"state": pack(self.serde, checkpoint), "meta": pack(self.serde, metadata)}
-        expiry = expiring(self.ttl_seconds)
+        expiry = expiring(address.pk, self.ttl_seconds)
         cells = self.payloads.cells(address, checkpoint_id, packed, expiry)
         self.table.put(
             {
@@ -63,16 +63,11 @@ class Writer:
         self, address: keys.Address, number: int, packed: dict[str, Packed], labels: dict[str, tuple[str, str]], task_id: str, limit: int
     ) -> None:
         checkpoint_id = address.checkpoint_id or ""
-        expiry = expiring(self.ttl_seconds)
+        expiry = expiring(address.pk, self.ttl_seconds)
         cells = self.payloads.cells(address, checkpoint_id, packed, expiry, limit)
         labelled = {name: writes.labelled(cell, *labels[name]) for name, cell in cells.items()}
         sort_key = keys.writes_key(address.namespace, checkpoint_id, task_id, number)
         self.table.update(address.pk, sort_key, **writes.update(task_id, labelled, expiry))
-
-
-def expiring(ttl_seconds: int | None) -> Item:
-    """The TTL attribute of an item written now; none without a TTL."""
-    return {} if ttl_seconds is None else {"expires_at": {"N": str(int(time.time()) + ttl_seconds)}}
 
 
 def _text(name: str, value: object) -> Item:

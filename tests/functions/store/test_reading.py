@@ -153,38 +153,6 @@ def test_principals_do_not_see_each_other(saver: DynamoDBSaver) -> None:
     assert [len(list(view.list(None))) for view in (saver, alice, bob)] == [1, 0, 1]
 
 
-def _age(dynamo: Dynamo, seconds: int) -> None:
-    """Every item is so much nearer to its expiry."""
-    for item in dynamo.items():
-        dynamo.client.put_item(
-            TableName=dynamo.checkpoints, Item={**item, "expires_at": {"N": str(int(item["expires_at"]["N"]) - seconds)}}
-        )
-
-
-def test_the_expired_is_not_served(dynamo: Dynamo, make_saver: MakeSaver) -> None:
-    """DynamoDB removes expired items up to days late: until then they are absent, also to a saver without a TTL."""
-    saver = make_saver(ttl_seconds=100)
-    ids = _thread(saver, "t", 3)
-    saver.put_writes(config("t", "", ids[-1]), [("n", 1)], "task")
-    _age(dynamo, 101)
-    for view in (saver, make_saver()):
-        assert view.get_tuple(config("t")) is None
-        assert view.get_tuple(config("t", "", ids[1])) is None
-        assert list(view.list(config("t"))) == list(view.list(config("t", None))) == list(view.list(None)) == []
-
-
-def test_a_thread_in_use_is_kept_alive(dynamo: Dynamo, make_saver: MakeSaver) -> None:
-    """Reading the latest after half of the time moves the expiry of the whole thread; before that it costs nothing."""
-    saver = make_saver(ttl_seconds=100)
-    _thread(saver, "t", 3)
-    _age(dynamo, 40)
-    saver.get_tuple(config("t"))
-    assert {int(item["expires_at"]["N"]) - time.time() < 65 for item in dynamo.items()} == {True}
-    _age(dynamo, 20)
-    saver.get_tuple(config("t"))
-    assert {int(item["expires_at"]["N"]) - time.time() > 90 for item in dynamo.items()} == {True}
-
-
 async def test_the_loop_is_never_blocked(dynamo: Dynamo, make_saver: MakeSaver) -> None:
     """No call is made on the loop's thread, and forty tasks do not queue behind a handful of threads."""
     client = dynamo.fresh_client()
