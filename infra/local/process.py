@@ -42,7 +42,7 @@ class Process:
             stdin=PIPE,
             stdout=PIPE,
             stderr=PIPE,
-            env={**env, "PYTHONPATH": os.pathsep.join(filter(None, [str(ROOT), env.get("PYTHONPATH")]))},
+            env=_importing(env),
             limit=LINE_LIMIT,
             **_own_group(),
         )
@@ -97,6 +97,12 @@ class Process:
             except asyncio.LimitOverrunError as over:
                 line = await stream.read(over.consumed)
             output(name, line.decode(errors="replace").rstrip("\r\n"))
+
+
+def _importing(env: Mapping[str, str]) -> dict[str, str]:
+    """Our packages are imported from `ROOT`, and nothing from the working folder: a `queue.py` there would take the library's place."""
+    path = os.pathsep.join(filter(None, [str(ROOT), env.get("PYTHONPATH")]))
+    return {**env, "PYTHONPATH": path, "PYTHONSAFEPATH": "1"}
 
 
 def _own_group() -> dict[str, Any]:
