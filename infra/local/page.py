@@ -32,7 +32,10 @@ def read_file(folder: Path, path: str) -> File | None:
     relative = path.lstrip("/") or "index.html"
     if "\0" in relative:
         return None
-    file = (folder / relative).resolve()
-    if not file.is_relative_to(folder.resolve()) or not file.is_file():
+    try:
+        file = (folder / relative).resolve()
+        if not file.is_relative_to(folder.resolve()) or not file.is_file():
+            return None
+        return File(file.read_bytes(), _TYPES.get(file.suffix, "application/octet-stream"))
+    except OSError:  # a name that the file system refuses, as one that is too long: nothing is there
         return None
-    return File(file.read_bytes(), _TYPES.get(file.suffix, "application/octet-stream"))

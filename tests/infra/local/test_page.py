@@ -32,6 +32,8 @@ def folder(tmp_path: Path) -> Path:
         ("//../secret.txt", None),
         ("/link.txt", None),
         ("/a\0b", None),
+        ("/" + "x" * 5000, None),
+        ("/" + "x/" * 5000, None),
     ],
 )
 def test_read_file(folder: Path, path: str, expected: str | None) -> None:
