@@ -18,6 +18,10 @@ def dev(
     host: Annotated[
         str, typer.Option(help="Address to listen on. Anything but 127.0.0.1 lets others in: nobody is asked who they are.")
     ] = "127.0.0.1",
+    cors_origin: Annotated[
+        list[str] | None,
+        typer.Option(help="Pages of this origin may call the agents, beside those of this machine; several times, * for any."),
+    ] = None,
 ) -> None:
     """The whole stack on this machine: page, function URLs, workers, DynamoDB. No key, no Docker, no AWS account."""
     from pydantic import ValidationError
@@ -34,6 +38,7 @@ def dev(
         agents=_known(agent),
         data=None if ephemeral else data_folder(),
         verbose=verbose,
+        cors_origins=tuple(cors_origin or ()),
     )
     try:
         ended_well = asyncio.run(stack.dev(options))

@@ -7,19 +7,25 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from urllib.parse import urlsplit
 
 Headers = list[tuple[bytes, bytes]]
 
 
+LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
+"""Names under which a machine reaches itself."""
+
+
 @dataclass(frozen=True, slots=True)
 class Cors:
-    """The fields of a function URL's `Cors`; `*` means any."""
+    """The fields of a function URL's `Cors`; `*` means any. `loopback` allows every origin of this machine too, whatever its port."""
 
     allow_origins: tuple[str, ...] = ("*",)
     allow_methods: tuple[str, ...] = ("*",)
     allow_headers: tuple[str, ...] = ("*",)
     expose_headers: tuple[str, ...] = ("x-worker-pid",)
     max_age: int = 300
+    loopback: bool = False
 
     def preflight(self, headers: Mapping[str, str]) -> Headers:
         """The headers that answer a preflight; none allow anything if the origin is not among ours."""
@@ -50,9 +56,17 @@ class Cors:
             return []
         if "*" in self.allow_origins:
             return [(b"access-control-allow-origin", b"*")]
-        if origin in self.allow_origins:
+        if origin in self.allow_origins or (self.loopback and hostname_of(origin) in LOOPBACK):
             return [(b"access-control-allow-origin", origin.encode()), (b"vary", b"Origin")]
         return []
+
+
+def hostname_of(url: str) -> str | None:
+    """The host's name in lower case, without port and brackets; None if there is none or it is no URL."""
+    try:
+        return urlsplit(url).hostname
+    except ValueError:
+        return None
 
 
 def is_preflight(method: str, headers: Mapping[str, str]) -> bool:

@@ -5,14 +5,15 @@ from __future__ import annotations
 import asyncio
 import socket
 import time
-from collections.abc import AsyncIterator, Iterable, Mapping
+from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
+from ipaddress import ip_address
 from pathlib import Path
 
 from functions.settings import Settings, get_settings
 from graphs.catalog import AGENTS
-from infra.local.cors import Cors
+from infra.local.cors import LOOPBACK, Cors
 from infra.local.front import Front, Site
 from infra.local.listener import bind
 from infra.local.output import Console
@@ -27,13 +28,17 @@ from infra.local.variables import FunctionVariables, bare, data_folder, user_var
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """What `agents dev` was asked for. `agents` in the order they are shown; `data` None keeps nothing."""
+    """What `agents dev` was asked for. `agents` in the order they are shown; `data` None keeps nothing.
+
+    `cors_origins` are allowed beside those of this machine.
+    """
 
     port: int = 8000
     host: str = "127.0.0.1"
     agents: tuple[str, ...] = tuple(AGENTS)
     data: Path | None = field(default_factory=data_folder)
     verbose: bool = False
+    cors_origins: tuple[str, ...] = ()
     limits: Limits = field(default_factory=Limits)
     watched: tuple[Path, ...] = (ROOT / "graphs", ROOT / "functions")
 
@@ -60,7 +65,7 @@ async def dev(options: Options) -> bool:
                     console.say("Stopping …")
                     return True
                 data = store.result()
-                front = Front(pool, site(options.agents, settings), console)
+                front = Front(pool, site(options, settings, listener), console)
                 async with serving(front, listener), reloading(pool, options, console):
                     console.say(greeting(url, urls, settings, options.data, time.monotonic() - began))
                     await first_of(stop, data.process.exited)
@@ -142,7 +147,7 @@ async def reloading(pool: Pool, options: Options, console: Console) -> AsyncIter
         await asyncio.wait({task})
 
 
-def site(agents: Iterable[str], settings: Settings) -> Site:
+def site(options: Options, settings: Settings, listener: socket.socket) -> Site:
     offline = settings.model == "offline"
     listed = {
         name: {
@@ -152,9 +157,16 @@ def site(agents: Iterable[str], settings: Settings) -> Site:
             "url": f"agents/{name}/",
             "offline": offline,
         }
-        for name in agents
+        for name in options.agents
     }
-    return Site(agents=listed, page=PAGE, cors=Cors())
+    cors = Cors(allow_origins=options.cors_origins, loopback=True)
+    return Site(agents=listed, page=PAGE, cors=cors, hosts=hosts(options.host, listener))
+
+
+def hosts(asked: str, listener: socket.socket) -> frozenset[str] | None:
+    """The `Host` names that are answered: where only this machine can come, its own; elsewhere any, whatever others call it."""
+    bound = listener.getsockname()[0]
+    return LOOPBACK | {asked.lower(), bound} if ip_address(bound).is_loopback else None
 
 
 def greeting(url: str, urls: Mapping[str, str], settings: Settings, data: Path | None, seconds: float) -> str:

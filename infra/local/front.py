@@ -12,7 +12,7 @@ from http import HTTPStatus
 from pathlib import Path
 from typing import Any, Protocol
 
-from infra.local.cors import Cors, Headers, is_preflight
+from infra.local.cors import Cors, Headers, hostname_of, is_preflight
 from infra.local.environment import IdleDeath
 from infra.local.event import HttpRequest, to_event
 from infra.local.invocation import FunctionError, Invocation, Prelude, TruncatedResponse
@@ -29,6 +29,10 @@ BODY_LIMIT = 6 * 1024 * 1024
 PREFIX = "/agents/"
 
 
+class ClientLeft(Exception):
+    """The client went before its request was whole: there is nothing to invoke the function with, and nobody to answer."""
+
+
 class Worker(Protocol):
     @property
     def pid(self) -> int: ...
@@ -42,11 +46,12 @@ class Functions(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Site:
-    """What is served: the agents (as `/config.json` lists them, by name), the page's folder, CORS."""
+    """What is served: the agents (as `/config.json` lists them, by name), the page's folder, CORS, and for which `Host` (None: any)."""
 
     agents: Mapping[str, Mapping[str, Any]]
     page: Path
     cors: Cors
+    hosts: frozenset[str] | None = None
 
 
 class Front:
@@ -61,12 +66,21 @@ class Front:
         if scope["type"] != "http":
             raise NotImplementedError(f"no {scope['type']} here")
         path: str = scope["path"]
-        if path.startswith(PREFIX):
+        if refused := self._foreign_host(scope):
+            await answer_error(send, 403, "FOREIGN_HOST", refused)
+        elif path.startswith(PREFIX):
             await self._function_url(scope, receive, send)
         elif path == "/config.json":
             await answer_json(send, 200, {"agents": list(self._site.agents.values())})
         else:
             await self._page(path, scope["method"], send)
+
+    def _foreign_host(self, scope: Scope) -> str | None:
+        """Why the request is refused. A page of the world may point its own name at 127.0.0.1, and is then of our origin."""
+        host = next((value.decode("latin-1") for name, value in scope["headers"] if name == b"host"), None)
+        if self._site.hosts is None or host is None or hostname_of("//" + host) in self._site.hosts:
+            return None
+        return f"This stack listens for this machine alone, and {host!r} is not its name. It is {', '.join(sorted(self._site.hosts))}."
 
     async def _page(self, path: str, method: str, send: Send) -> None:
         if method not in ("GET", "HEAD"):
@@ -91,7 +105,10 @@ class Front:
             await answer(send, 200, self._site.cors.preflight(headers), b"")
             return
         cors = self._site.cors.answer(headers)
-        body = await read_body(receive, BODY_LIMIT)
+        try:
+            body = await read_body(receive, BODY_LIMIT)
+        except ClientLeft:
+            return
         if body is None:
             message = f"Request must be smaller than {BODY_LIMIT} bytes for the InvokeFunction operation"
             await answer_error(send, 413, "REQUEST_TOO_LARGE", message, cors)
@@ -118,13 +135,16 @@ class Front:
 
     async def _relay(self, name: str, prelude: Prelude, invocation: Invocation, extra: Headers, send: Send) -> None:
         """Sends on what the function writes, as it writes it. A client that left is not noticed: `send` then drops, as on AWS."""
-        await send({"type": "http.response.start", "status": prelude.status, "headers": [*prelude_headers(prelude), *extra]})
         try:
+            await send({"type": "http.response.start", "status": prelude.status, "headers": [*prelude_headers(prelude), *extra]})
             async for chunk in invocation.chunks():
                 await send({"type": "http.response.body", "body": chunk, "more_body": True})
         except TruncatedResponse as cut:
             self._console.say(f"[{name}] the stream was cut: {cut}")
             raise
+        finally:
+            # here too: what `chunks` does when it is left waits for the garbage collector, and may never have begun
+            invocation.discard()
         if invocation.trailers and (kind := invocation.trailers.get("lambda-runtime-function-error-type")):
             self._console.say(f"[{name}] the function reported {kind} after its answer had begun")
         await send({"type": "http.response.body", "body": b"", "more_body": False})
@@ -157,11 +177,16 @@ def prelude_headers(prelude: Prelude) -> Headers:
 
 
 async def read_body(receive: Receive, limit: int) -> bytes | None:
-    """The whole body; None if it is over `limit` bytes. Read to its end even then, or the client would see a reset and not the answer."""
+    """The whole body; None if it is over `limit` bytes. Read to its end even then, or the client would see a reset and not the answer.
+
+    Raises `ClientLeft`.
+    """
     parts: list[bytes] = []
     size = 0
     while True:
         message = await receive()
+        if message["type"] == "http.disconnect":
+            raise ClientLeft
         part: bytes = message.get("body", b"")
         size += len(part)
         if size <= limit:

@@ -46,6 +46,7 @@ def test_is_preflight(method: str, headers: dict[str, str], expected: bool) -> N
             },
         ),
         (Cors(allow_origins=("http://b.test",)), {}),
+        (Cors(allow_origins=(), loopback=True), {}),
     ],
 )
 def test_preflight(cors: Cors, expected: dict[str, str]) -> None:
@@ -63,3 +64,23 @@ def test_preflight(cors: Cors, expected: dict[str, str]) -> None:
 def test_answer(headers: dict[str, str], expected: list[tuple[bytes, bytes]]) -> None:
     """Other answers get headers only when the request has an origin."""
     assert Cors().answer(headers) == expected
+
+
+@pytest.mark.parametrize(
+    ("origin", "allowed"),
+    [
+        ("http://localhost:5173", True),
+        ("https://127.0.0.1", True),
+        ("http://[::1]:3000", True),
+        ("http://chosen.test", True),
+        ("http://localhost.evil.test", False),
+        ("http://evil.test", False),
+        ("http://[x", False),
+        ("null", False),
+    ],
+)
+def test_origins_of_this_machine(origin: str, allowed: bool) -> None:
+    """With `loopback` every port of this machine may read, and what is listed; the answer names the one that asked."""
+    cors = Cors(allow_origins=("http://chosen.test",), expose_headers=(), loopback=True)
+    expected = [(b"access-control-allow-origin", origin.encode()), (b"vary", b"Origin")] if allowed else []
+    assert cors.answer({"origin": origin}) == expected

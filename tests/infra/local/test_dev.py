@@ -39,9 +39,8 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def stack(folder: Path) -> Iterator[Stack]:
-    with running_stack(
-        folder, _HANDLER=APP, AGENTS_DATA_DIR=str(folder / "kept"), AWS_PROFILE="nobody", HTTP_PROXY="http://127.0.0.1:1"
-    ) as up:
+    variables = {"_HANDLER": APP, "AGENTS_DATA_DIR": str(folder / "kept"), "AWS_PROFILE": "nobody", "HTTP_PROXY": "http://127.0.0.1:1"}
+    with running_stack(folder, "--cors-origin", "http://chosen.test", **variables) as up:
         yield up
 
 
@@ -60,6 +59,23 @@ def test_a_function_finds_its_environment(stack: Stack) -> None:
     assert found["AGENTS_AUTH"] == "none"
     assert found["AWS_ENDPOINT_URL_DYNAMODB"].startswith("http://127.0.0.1:")
     assert not found.keys() & {"AWS_PROFILE", "AWS_ENDPOINT_URL", "HTTP_PROXY"}
+
+
+@pytest.mark.parametrize(
+    ("origin", "allowed"), [("http://localhost:5173", True), ("http://chosen.test", True), ("http://evil.test", False)]
+)
+def test_pages_of_the_world_may_not_read(stack: Stack, origin: str, allowed: bool) -> None:
+    """Nobody is asked who they are here, so only pages of this machine, and the chosen ones, may call."""
+    asked = {"origin": origin, "access-control-request-method": "POST"}
+    answered = httpx.options(stack.agent("dev"), headers=asked, trust_env=False)
+    assert answered.headers.get("access-control-allow-origin") == (origin if allowed else None)
+
+
+def test_another_name_is_refused(stack: Stack) -> None:
+    """Also if it points to this machine."""
+    answered = httpx.get(stack.url, headers={"host": "evil.test"}, trust_env=False)
+    assert answered.status_code == 403
+    assert "'evil.test' is not its name" in answered.json()["error"]["message"]
 
 
 def test_a_second_one_names_the_flag(stack: Stack) -> None:
