@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
+from uuid import UUID
 
 from ag_ui.core import BaseEvent, RunAgentInput
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, ToolMessage
 from langchain_core.runnables import RunnableConfig
-from langgraph.channels import BinaryOperatorAggregate
+from langgraph.channels import BinaryOperatorAggregate, DeltaChannel
+from langgraph.checkpoint.base import BaseCheckpointSaver
 from langgraph.pregel import Pregel
 from langgraph.types import Command, Overwrite
 
@@ -19,6 +22,10 @@ from functions.runs.frontend import frontend_tools
 from functions.runs.thread import ANSWER_KEY, Thread, earlier_states, given_answers, has_checkpointer, public_state
 from graphs.stream import jsonable, message_from_agui, messages_from_agui, messages_to_agui, same_json, wire_call_ids
 
+log = logging.getLogger(__name__)
+
+_NO_TASK = str(UUID(int=0))
+"""The task id of what a `Command` itself writes."""
 LOST_RESULT = "The run ended before this tool returned a result."
 
 InputResolver = Callable[[RunAgentInput], Any]
@@ -58,7 +65,8 @@ async def plan_turn(
     answers = match_answers(input.resume or (), thread.interrupts)
     await _refuse_other_answers(answers, graph, config)
     if thread.interrupts:
-        return _answering(answers, new, _shared_state(input, graph, state_keys, thread))
+        shared = _shared_state(input, graph, state_keys, thread) if answers.values else {}
+        return _answering(answers, new, await _not_yet_set(shared, graph, config))
     if new:
         given = _graph_input(input, [*_lost_results(thread, new), *new], graph, resolve, state_keys, thread)
         return Turn(given, notices=answers.ignored)
@@ -136,7 +144,19 @@ def _shared_state(input: RunAgentInput, graph: Pregel[Any, Any, Any, Any], state
 
 def _whole(channel: Any, value: Any) -> Any:
     """A client sends the value itself: a reducer would add it to what is there."""
-    return Overwrite(value) if isinstance(channel, BinaryOperatorAggregate) else value
+    return Overwrite(value) if isinstance(channel, (BinaryOperatorAggregate, DeltaChannel)) else value
+
+
+async def _not_yet_set(shared: dict[str, Any], graph: Pregel[Any, Any, Any, Any], config: RunnableConfig) -> dict[str, Any]:
+    """Without the keys that were set beside an earlier answer in the same step: LangGraph takes one value a step, and refuses the thread
+    for good when there are two."""
+    if not shared or not isinstance(graph.checkpointer, BaseCheckpointSaver):
+        return shared
+    stored = await graph.checkpointer.aget_tuple(config)
+    taken = {channel for task, channel, _ in (stored.pending_writes or () if stored else ()) if task == _NO_TASK}
+    if again := sorted(shared.keys() & taken):
+        log.warning("the client changed %s again before the step was over: not taken", ", ".join(again))
+    return {key: value for key, value in shared.items() if key not in taken}
 
 
 # -- messages

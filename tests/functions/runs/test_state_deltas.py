@@ -168,6 +168,42 @@ async def test_the_client_changes_state_beside_an_answer(thread: NewThread) -> N
     assert run.client_state == run.state == {"steps": ["b"], "meta": {"text": "edited", "answer": 1}}
 
 
+async def test_changes_beside_several_answers(thread: NewThread, caplog: pytest.LogCaptureFixture) -> None:
+    """The questions of one step take one change of a key: a second one is not taken, and the thread lives."""
+
+    async def node(state: Plan) -> Json:
+        first, second = interrupt("one?"), interrupt("two?")
+        return {"messages": [AIMessage(f"{first}{second} {state['steps']} {state['meta']}", id="m1")]}
+
+    talk = thread(single(node, Plan), state_keys=("steps", "meta"))
+    asked = await talk.say("go")
+    again = await talk.answer(resolved(asked.interrupts[0]["id"], 1), state={"steps": ["a"]})
+    assert again.state == {"steps": ["a"]}
+    run = await talk.answer(resolved(again.interrupts[0]["id"], 2), state={"steps": ["b"], "meta": {"x": 1}})
+    assert (run.outcome, run.text) == ("success", "12 ['a'] {'x': 1}")
+    assert "the client changed steps again" in caplog.text
+    assert (await talk.say("more", state={"steps": ["c"], "meta": {"x": 1}})).state["steps"] == ["c"]
+
+
+async def test_a_resume_that_failed_is_sent_again(thread: NewThread) -> None:
+    """With the same change beside it: it counts once."""
+    fails, seen = iter([True]), []
+
+    async def node(state: Plan) -> Json:
+        answer = interrupt("?")
+        seen.append((answer, state["steps"]))
+        if next(fails, False):
+            raise TimeoutError
+        return {"steps": ["done"]}
+
+    talk = thread(single(node, Plan), state_keys=("steps",))
+    asked = await talk.say("go")
+    entry = resolved(asked.interrupts[0]["id"], 1)
+    assert (await talk.answer(entry, state={"steps": ["b"]})).outcome == "UPSTREAM_TIMEOUT"
+    run = await talk.answer(entry, state={"steps": ["b"]})
+    assert (run.outcome, run.state, seen) == ("success", {"steps": ["b", "done"]}, [(1, ["b"])] * 2)
+
+
 async def test_native_state_beside_the_graphs(thread: NewThread) -> None:
     """A node's own progress is patched on top, the graph's keys win at the end of the step; a patch that does not apply is refused."""
 
