@@ -5,12 +5,12 @@ from __future__ import annotations
 import base64
 import binascii
 import json
-import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from functions.store import keys
 from functions.store.clients import Calls
+from functions.store.expiry import alive, now
 from functions.store.table import Item, Table
 from functions.store.tables import BY_RANK
 
@@ -49,28 +49,36 @@ class Threads:
     """Rows under their principal, over all agents; the same thread id with two agents is two conversations.
 
     The index `by_rank` orders them; a rank starts with 0, so that pinned rows can start with 1.
+
+    With `ttl_seconds` a row is listed for so long after its last touch. Like its thread's items it goes by itself, objects in S3 do not:
+    DynamoDB tells nobody what it removed. They stay until `DynamoDBSaver.delete_thread` or a lifecycle rule of yours deletes them.
     """
 
-    def __init__(self, table_name: str, *, client: DynamoDBClient) -> None:
+    def __init__(self, table_name: str, *, client: DynamoDBClient, ttl_seconds: int | None = None) -> None:
         self._table = Table(table_name, client, Calls())
+        self._ttl_seconds = ttl_seconds
 
     def touch(self, principal: str, thread_id: str, *, agent: str, title: str) -> Conversation:
         """Creates the row or moves it to the top. The title stays that of the first touch."""
-        now = int(time.time() * 1_000)
+        moment = now()
+        millis = int(moment * 1_000)
+        kept: Item = {} if self._ttl_seconds is None else {":expiry": {"N": str(int(moment) + self._ttl_seconds)}}
         row = self._table.update(
             _owner(principal),
             _row_key(agent, thread_id),
             UpdateExpression=(
                 "SET id = :id, #agent = :agent, title = if_not_exists(title, :title), "
                 "created_at = if_not_exists(created_at, :now), updated_at = :now, #rank = :rank"
+                + (", expires_at = :expiry" if kept else " REMOVE expires_at")
             ),
             ExpressionAttributeNames={"#rank": BY_RANK.sort_key, "#agent": "agent"},
             ExpressionAttributeValues={
                 ":id": {"S": thread_id},
                 ":agent": {"S": agent},
                 ":title": {"S": title[:LONGEST_TITLE]},
-                ":now": {"N": str(now)},
-                ":rank": {"S": f"0!{now:015d}"},
+                ":now": {"N": str(millis)},
+                ":rank": {"S": f"0!{millis:015d}"},
+                **kept,
             },
             ReturnValues="ALL_NEW",
         )
@@ -78,7 +86,7 @@ class Threads:
 
     def get(self, principal: str, thread_id: str, *, agent: str) -> Conversation | None:
         row = self._table.get(_owner(principal), _row_key(agent, thread_id))
-        return _conversation(row) if row else None
+        return _conversation(row) if row and alive([row]) else None
 
     def delete(self, principal: str, thread_id: str, *, agent: str) -> None:
         """Only the row; a missing one is no error."""
@@ -89,7 +97,7 @@ class Threads:
         owner = _owner(principal)
         answer = self._table.index_page(BY_RANK.name, owner, limit, _start(owner, cursor) if cursor else None)
         last = answer.get("LastEvaluatedKey")
-        return Page(tuple(_conversation(row) for row in answer["Items"]), _cursor(last) if last else None)
+        return Page(tuple(_conversation(row) for row in alive(answer["Items"])), _cursor(last) if last else None)
 
 
 def _owner(principal: str) -> str:

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import time
+from functools import partial
 
 import pytest
 
@@ -59,6 +60,23 @@ def test_rows_belong_to_their_principal(threads: Threads) -> None:
     cursor = threads.list("me", limit=1).cursor
     assert threads.list("you").rows == threads.list("you", cursor=cursor).rows == ()
     assert threads.get("you", "one", agent="dev") is None
+
+
+@pytest.mark.parametrize("server", ["dynamo", "dynalite"])
+def test_a_row_expires_with_its_thread(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch, server: str) -> None:
+    """A row is there for the TTL after its last touch, and carries it for DynamoDB; without one it stays."""
+    found: Dynamo = request.getfixturevalue(server)
+    kept, expiring = (Threads(found.tables["threads"], client=found.client, ttl_seconds=ttl_seconds) for ttl_seconds in (None, 100))
+    start = time.time()
+    expiring.touch("me", "t", agent="dev", title="x")
+    monkeypatch.setattr("functions.store.expiry.now", lambda: start + 90)
+    monkeypatch.setattr("functions.store.threads.now", lambda: start + 90)
+    expiring.touch("me", "t", agent="dev", title="x")
+    for threads, after, expected in ((expiring, 189, 1), (expiring, 191, 0), (kept, 191, 0)):
+        monkeypatch.setattr("functions.store.expiry.now", partial(float, start + after))
+        assert (len(threads.list("me").rows), threads.get("me", "t", agent="dev") is not None) == (expected, bool(expected))
+    kept.touch("me", "t", agent="dev", title="x")
+    assert len(kept.list("me").rows) == 1
 
 
 def test_delete(threads: Threads) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from typing import Any
 
 import pytest
@@ -55,6 +56,16 @@ async def test_another_agents_url_does_not_touch_a_thread(dynamo: Dynamo, monkey
         ("reactAgent", "t", "hello from elsewhere"),
         ("dev", "t", "start demo"),
     ]
+
+
+async def test_the_conversation_expires_where_threads_do(dynamo: Dynamo, monkeypatch: pytest.MonkeyPatch) -> None:
+    """`AGENTS_TTL_DAYS` holds for the row in the list of conversations too."""
+    monkeypatch.setenv("AWS_ENDPOINT_URL", dynamo.endpoint)
+    settings = Settings(auth="none", table_prefix=dynamo.tables["threads"].removesuffix("threads"), offline_delay_ms=0, ttl_days=30)
+    async with client_of(create_app("dev", settings)) as client:
+        await client.post("/", json=body())
+    [row] = dynamo.client.scan(TableName=dynamo.tables["threads"])["Items"]
+    assert 0 <= 30 * 86_400 + time.time() - int(row["expires_at"]["N"]) < 600
 
 
 def test_an_agents_name_holds_no_colon() -> None:
