@@ -63,7 +63,7 @@ def how_to_resume(agent: str, thread: str, url: str | None, interrupts: Sequence
     else:
         example = [resolved(interrupt["id"], _example(payload_of(interrupt))) for interrupt in interrupts]
     words = ["agents", "invoke", agent, "--thread", thread, *(["--url", url] if url else [])]
-    return shlex.join([*words, "--resume", json.dumps(example, ensure_ascii=False)])
+    return clean(shlex.join([*words, "--resume", json.dumps(example, ensure_ascii=False)]))
 
 
 def resume_entries(text: str, open_interrupts: Callable[[], list[Event]]) -> list[Event]:
@@ -88,7 +88,7 @@ def resume_entries(text: str, open_interrupts: Callable[[], list[Event]]) -> lis
 
 
 def _ask_input(payload: Event, prompt: Prompt) -> Event:
-    return {"value": prompt(str(payload.get("placeholder") or "answer"))}
+    return {"value": prompt(clean(str(payload.get("placeholder") or "answer")))}
 
 
 def _ask_select(payload: Event, prompt: Prompt) -> Event:

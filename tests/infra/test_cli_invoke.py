@@ -254,6 +254,13 @@ def test_describe(interrupt: Event, expected: str) -> None:
     assert describe(interrupt) == expected
 
 
+def test_nothing_of_a_question_drives_the_terminal() -> None:
+    """Its placeholder becomes the prompt, its options the command that is printed."""
+    assert ask(question("input", placeholder="name\x1b]0;x\x07?"), str)["payload"] == {"value": "name]0;x?"}
+    command = how_to_resume("dev", "t", None, [question("select", options=[{"label": "a", "value": "\x9b2Jb"}])])
+    assert command.endswith("""--resume '{"value": "2Jb"}'""")
+
+
 def test_how_to_resume_several() -> None:
     """Several open interrupts are answered by their ids."""
     command = how_to_resume("dev", "t", None, [SELECT, question("approval", 2)])
