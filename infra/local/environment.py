@@ -10,9 +10,8 @@ from typing import Any
 from infra.local.invocation import FunctionError, Invocation
 from infra.local.output import Console
 from infra.local.process import Process
-from infra.local.runtime_api import RuntimeApi
+from infra.local.runtime_api import ARN, RuntimeApi
 
-ARN = "arn:aws:lambda:us-east-1:000000000000:function:"
 LISTEN_TURNS = 8
 """Turns of the event loop before an event is handed over: so many lead from a closed socket to the API's knowing of it. An event that
 is written to a dead worker cannot be given to another: nobody could tell that it had not begun."""

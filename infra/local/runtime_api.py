@@ -23,7 +23,8 @@ from infra.local.response import Bandwidth, Refused, Relay, valid_error_type
 
 __all__ = ["Bandwidth", "FunctionError", "Invocation", "Prelude", "RuntimeApi", "TruncatedResponse"]
 
-LOCAL_ARN = "arn:aws:lambda:us-east-1:000000000000:function:local"
+ARN = "arn:aws:lambda:us-east-1:000000000000:function:"
+"""Before the function's name: an account and a region that nobody has."""
 PREFIX = "/2018-06-01/runtime/"
 _ROUTE = re.compile(r"invocation/(?P<id>[^/]+)/(?P<call>response|error)")
 
@@ -69,9 +70,7 @@ class RuntimeApi:
     `snapshot_ready` once it hangs in `restore/next` (`restore()` lets it go on), `init_error` and `restore_error` get what it reports.
     """
 
-    def __init__(
-        self, *, function_arn: str = "arn:aws:lambda:us-east-1:000000000000:function:local", bandwidth: Bandwidth | None = None
-    ) -> None:
+    def __init__(self, *, function_arn: str = ARN + "local", bandwidth: Bandwidth | None = None) -> None:
         self.address = ""
         self.state = State.STARTED
         self.waiting = asyncio.Event()
