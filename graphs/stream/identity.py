@@ -142,4 +142,5 @@ def _name_newest_calls(state: Any) -> None:
 def _name_calls(message: AIMessage) -> None:
     for position, call in enumerate(message.tool_calls, 1):
         if not call["id"]:
-            call["id"] = generated_call_id(message.id or "", position)
+            message.id = message.id or str(uuid4())
+            call["id"] = generated_call_id(message.id, position)

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import operator
 from collections.abc import AsyncIterator
-from typing import Any
+from typing import Annotated, Any, TypedDict
 
 import pytest
 from langchain_core.callbacks import AsyncCallbackManagerForLLMRun
@@ -12,10 +13,11 @@ from langchain_core.messages import AIMessage, AIMessageChunk, BaseMessage
 from langchain_core.messages.tool import tool_call_chunk
 from langchain_core.outputs import ChatGenerationChunk
 from langchain_core.prompts import ChatPromptTemplate
-from langgraph.graph import MessagesState
+from langgraph.graph import START, MessagesState, StateGraph
 from langgraph.types import Command
 
 from graphs.models import ScriptedModel
+from graphs.tools import route_tools, tool_node
 from tests.functions.runs.conftest import NewThread
 from tests.support.agent_thread import Json, Run, calling, single
 from tests.support.small_graphs import pieces, react, text
@@ -289,3 +291,25 @@ async def test_a_message_that_a_node_replaces(thread: NewThread) -> None:
     run = await (talk := thread(graph)).say("go", transient=["new"])
     assert [m.text for m in await talk.stored()] == ["go", "new"]
     assert run.outcome == "success"
+
+
+async def test_calls_of_a_state_without_message_ids(thread: NewThread) -> None:
+    """A plain list of messages, whose reducer gives no ids: the calls of two turns are still told apart."""
+
+    class Plain(TypedDict):
+        messages: Annotated[list[Any], operator.add]
+
+    async def ask(state: Plain) -> Json:
+        turns = sum(message.type == "ai" for message in state["messages"])
+        return {"messages": [calling(("text", {"q": str(turns)}), ids=[""]) if turns < 2 else AIMessage("done")]}
+
+    graph = StateGraph(Plain)
+    graph.add_node("model", ask)
+    graph.add_node("tools", tool_node([text]))
+    graph.add_edge(START, "model")
+    graph.add_conditional_edges("model", route_tools("tools"))
+    graph.add_edge("tools", "model")
+    run = await (talk := thread(graph)).say("go")
+    calls = [call["id"] for message in await talk.stored() for call in getattr(message, "tool_calls", ())]
+    assert run.results == dict(zip(calls, ["about 0", "about 1"], strict=True))
+    assert [e["toolCallId"] for e in run.of("TOOL_CALL_START")] == calls

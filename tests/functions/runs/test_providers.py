@@ -7,9 +7,10 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
+from langchain_core.messages import AIMessage, AIMessageChunk
 from langgraph.graph import MessagesState, StateGraph
 
-from graphs.models import make_model
+from graphs.models import ScriptedModel, make_model
 from tests.functions.runs.conftest import NewThread
 from tests.support.agent_thread import Json, Run, single
 from tests.support.chat_wire import Wire, chat_wire
@@ -223,3 +224,47 @@ async def test_nobody_there(provider: Any, thread: NewThread) -> None:
     """A refused connection, in the SDK's own exception."""
     run = await thread(asking(provider(Wire(url="http://127.0.0.1:9/v1")))).say("x")
     assert run.outcome == "UPSTREAM_UNREACHABLE"
+
+
+RESPONSES = {"model_provider": "openai", "output_version": "responses/v1"}
+OPENAI_BLOCKS: list[Json] = [
+    {"type": "reasoning", "id": "rs_1", "summary": [{"type": "summary_text", "text": "hm"}], "index": 0},
+    {"type": "web_search_call", "id": "ws_1", "status": "completed", "action": {"type": "search", "query": "tea"}, "index": 1},
+    {"type": "image_generation_call", "id": "ig_1", "status": "completed", "result": "aGk=", "output_format": "png", "index": 2},
+    {
+        "type": "code_interpreter_call",
+        "id": "ci_1",
+        "status": "completed",
+        "code": "1+1",
+        "outputs": [{"type": "logs", "logs": "2"}],
+        "index": 3,
+    },
+    {"type": "mcp_approval_request", "id": "ma_1", "arguments": "{}", "index": 4},
+    {
+        "type": "text",
+        "text": "Tea.",
+        "annotations": [{"type": "url_citation", "url": "https://x", "start_index": 0, "end_index": 3}],
+        "index": 5,
+    },
+]
+
+
+@pytest.mark.parametrize("how", ["whole", "ainvoke", "astream"])
+async def test_openai_does_it_itself(how: str, thread: NewThread) -> None:
+    """Blocks of OpenAI's Responses API, as LangChain stores them: searches and code as calls with results, an image as an activity."""
+    chunks = [AIMessageChunk(content=[block], response_metadata=RESPONSES) for block in OPENAI_BLOCKS]
+    model = ScriptedModel(turns=[chunks])
+
+    async def whole(state: MessagesState) -> Json:
+        return {"messages": [AIMessage(OPENAI_BLOCKS, response_metadata=RESPONSES, id="m1")]}  # type: ignore[arg-type]
+
+    talk = thread(single(whole) if how == "whole" else asking(model, direct=how == "astream"))
+    run = await talk.say("x")
+    assert run.outcome == "success"
+    assert [e["toolCallName"] for e in run.of("TOOL_CALL_START")] == ["web_search", "code_interpreter"]
+    assert {e["toolCallId"] for e in run.of("TOOL_CALL_RESULT")} == {"ws_1", "ci_1"}
+    (image,) = run.of("ACTIVITY_SNAPSHOT")
+    assert image["content"] == {"type": "image", "source": {"type": "data", "value": "aGk=", "mimeType": "image/png"}}
+    assert run.text == "Tea."
+    assert [m["role"] for m in run.snapshot] == ["user", "reasoning", "assistant", "tool", "tool"]
+    assert run.snapshot[2]["content"] == "Tea."
