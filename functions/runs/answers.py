@@ -59,7 +59,16 @@ def match_answers(entries: Sequence[ResumeEntry], open_interrupts: Sequence[Inte
 
 def answer_digest(entry: ResumeEntry) -> str:
     """The same for the same answer: 16 hex digits."""
-    answer = ["cancelled"] if is_cancelled(entry) else ["resolved", jsonable(entry_payload(entry))]
+    return _digest(["cancelled"] if is_cancelled(entry) else ["resolved", jsonable(entry_payload(entry))])
+
+
+def value_digests(value: Any) -> frozenset[str]:
+    """The digests of the answers that a node hears as this value: the payload, or a cancellation."""
+    cancellations = (refusal({"type": "approval"}), refusal(None))
+    return frozenset([_digest(["resolved", jsonable(value)]), *([_digest(["cancelled"])] if value in cancellations else [])])
+
+
+def _digest(answer: list[Any]) -> str:
     return hashlib.sha256(json.dumps(answer, sort_keys=True).encode()).hexdigest()[:16]
 
 

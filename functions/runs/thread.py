@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from types import MappingProxyType
 from typing import Any
 
 from langchain_core.messages import BaseMessage
 from langchain_core.runnables import RunnableConfig
+from langgraph._internal._constants import RESUME
+from langgraph.checkpoint.base import BaseCheckpointSaver
 from langgraph.pregel import Pregel
-from langgraph.types import Interrupt, StateSnapshot
+from langgraph.types import Interrupt, StateSnapshot, _interrupt_id
 
 from graphs.stream import public_state as shown_state
 
@@ -28,6 +31,10 @@ class Thread:
     values: Mapping[str, Any] = field(default_factory=dict)
     interrupts: tuple[Interrupt, ...] = ()
     unfinished: bool = False
+    failed: bool = False
+    """Unfinished, because a step raised: nothing is running."""
+    answered: Mapping[str, Any] = field(default_factory=dict)
+    """Interrupt id → answer, of questions whose node failed after it was answered. They are not open."""
     run_id: str | None = None
     exists: bool = False
 
@@ -41,7 +48,8 @@ async def read_thread(graph: Pregel[Any, Any, Any, Any], config: RunnableConfig)
     """One consistent read of the newest checkpoint; a graph without a checkpointer has no threads."""
     if not has_checkpointer(graph):
         return Thread()
-    return _thread(await graph.aget_state(config))
+    snapshot = await graph.aget_state(config)
+    return _thread(snapshot, await _answered(graph, snapshot))
 
 
 async def earlier_states(graph: Pregel[Any, Any, Any, Any], config: RunnableConfig) -> AsyncIterator[tuple[RunnableConfig, Thread]]:
@@ -81,14 +89,32 @@ def has_checkpointer(graph: Pregel[Any, Any, Any, Any]) -> bool:
     return bool(graph.checkpointer)
 
 
-def _thread(snapshot: StateSnapshot) -> Thread:
+async def _answered(graph: Pregel[Any, Any, Any, Any], snapshot: StateSnapshot) -> dict[str, Any]:
+    """LangGraph shows such a question as open, and would take the next answer to it for the node's next question."""
+    failed = [task for task in snapshot.tasks if task.error is not None and task.interrupts]
+    saver = graph.checkpointer
+    stored = await saver.aget_tuple(snapshot.config) if failed and isinstance(saver, BaseCheckpointSaver) else None
+    writes = (stored.pending_writes or ()) if stored is not None else ()
+    given = {task_id: value for task_id, channel, value in writes if channel == RESUME and isinstance(value, list) and value}
+    answers: dict[str, Any] = {}
+    for task in failed:
+        # an interrupt's id says which of the task's answers it waits for
+        if (values := given.get(task.id)) and task.interrupts[-1].id == _interrupt_id(f"{task.name}:{task.id}", len(values) - 1):
+            answers[task.interrupts[-1].id] = values[-1]
+    return answers
+
+
+def _thread(snapshot: StateSnapshot, answered: Mapping[str, Any] = MappingProxyType({})) -> Thread:
     values = snapshot.values if isinstance(snapshot.values, Mapping) else {}
     run_id = (snapshot.metadata or {}).get(RUN_ID_KEY)
-    unique = {i.id: i for i in snapshot.interrupts}
+    unique = {i.id: i for i in snapshot.interrupts if i.id not in answered}
+    unfinished = bool(snapshot.next) and not unique
     return Thread(
         values=values,
         interrupts=tuple(unique.values()),
-        unfinished=bool(snapshot.next) and not unique,
+        unfinished=unfinished,
+        failed=unfinished and any(task.error is not None for task in snapshot.tasks),
+        answered=answered,
         run_id=str(run_id) if run_id is not None else None,
         exists=snapshot.created_at is not None,
     )

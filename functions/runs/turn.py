@@ -16,7 +16,7 @@ from langgraph.checkpoint.base import BaseCheckpointSaver
 from langgraph.pregel import Pregel
 from langgraph.types import Command, Overwrite
 
-from functions.runs.answers import Answers, match_answers
+from functions.runs.answers import Answers, match_answers, value_digests
 from functions.runs.errors import RunRejected
 from functions.runs.frontend import frontend_tools
 from functions.runs.thread import ANSWER_KEY, Thread, earlier_states, given_answers, has_checkpointer, public_state
@@ -63,7 +63,7 @@ async def plan_turn(
         return Turn(given, notices=match_answers(input.resume or (), ()).ignored)
     new = _new_messages(input, thread)
     answers = match_answers(input.resume or (), thread.interrupts)
-    await _refuse_other_answers(answers, graph, config)
+    repeated = await _repeated_answers(answers, thread, graph, config)
     if thread.interrupts:
         shared = _shared_state(input, graph, state_keys, thread) if answers.values else {}
         return _answering(answers, new, await _not_yet_set(shared, graph, config))
@@ -71,7 +71,8 @@ async def plan_turn(
         given = _graph_input(input, [*_lost_results(thread, new), *new], graph, resolve, state_keys, thread)
         return Turn(given, notices=answers.ignored)
     if input.resume:
-        return Turn(runs=False, notices=answers.ignored)
+        # the run that the answer started has failed at a later step: the same answer again is its retry
+        return Turn(runs=thread.failed and repeated, notices=answers.ignored)
     if again := _edited(input, thread) or _regenerated(input, thread):
         fork = await _state_before(str(again[0].id), graph, config)
         return Turn(_graph_input(input, again, graph, resolve, state_keys, thread), fork=fork)
@@ -90,11 +91,14 @@ def _answering(answers: Answers, new: Sequence[BaseMessage], shared: Mapping[str
     return Turn(Command(resume=answers.values, update=update), notices=answers.ignored, metadata=metadata, unsent=unsent)
 
 
-async def _refuse_other_answers(answers: Answers, graph: Pregel[Any, Any, Any, Any], config: RunnableConfig) -> None:
-    """A question takes one answer: the same again (a double click) changes nothing, another one is too late."""
-    for interrupt_id, digest in (await given_answers(graph, config, answers.unknown)).items():
-        if digest != answers.unknown[interrupt_id]:
+async def _repeated_answers(answers: Answers, thread: Thread, graph: Pregel[Any, Any, Any, Any], config: RunnableConfig) -> bool:
+    """Whether there are any. A question takes one answer: the same again (a double click) changes nothing, another one is too late."""
+    given = {i: frozenset([digest]) for i, digest in (await given_answers(graph, config, answers.unknown)).items()}
+    given |= {i: value_digests(value) for i, value in thread.answered.items() if i in answers.unknown}
+    for interrupt_id, digests in given.items():
+        if answers.unknown[interrupt_id] not in digests:
             raise RunRejected(409, "ALREADY_ANSWERED", f"The question {interrupt_id} was answered before, and differently.")
+    return bool(given)
 
 
 def _without_messages(
