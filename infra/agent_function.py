@@ -18,6 +18,7 @@ from functions.store.tables import TABLES
 from graphs.catalog import AGENTS
 from infra.bundle import BOOTSTRAP, MANIFEST, TASK_ROOT, manifest_of
 from infra.deployment import Deployment
+from infra.model_access import INVOKE_ACTIONS, invoked_arns
 from infra.observability import agent_alarms
 
 HANDLER = "functions.entry.app"
@@ -93,7 +94,13 @@ class AgentFunction(Construct):
         role.add_to_policy(_may("s3", OBJECT_ACTIONS, [stores.bucket.arn_for_objects("*")]))
         # without it S3 answers 403 where an object is gone, and a thread's objects could not be listed to delete them
         role.add_to_policy(_may("s3", ["ListBucket"], [stores.bucket.bucket_arn]))
+        if models := self._models():
+            role.add_to_policy(_may("bedrock", INVOKE_ACTIONS, models))
         return role
+
+    def _models(self) -> list[str]:
+        stack = cdk.Stack.of(self)
+        return invoked_arns(self._deployment.model, stack.partition, stack.region, stack.account)
 
     def _function(self, stores: Stores) -> lambda_.Function:
         wanted = self._deployment
@@ -128,6 +135,9 @@ class AgentFunction(Construct):
     def _acknowledge(self, stores: Stores) -> None:
         bucket = cdk.Stack.of(self).get_logical_id(cast(s3.CfnBucket, stores.bucket.node.default_child))
         _accept(self.role, f"{NAG}IAM5[Resource::<{bucket}.Arn>/*]", "Object names are made at run time, one prefix per thread.")
+        for arn in invoked_arns(self._deployment.model, "<AWS::Partition>", "<AWS::Region>", "<AWS::AccountId>"):
+            if "*" in arn:
+                _accept(self.role, f"{NAG}IAM5[Resource::{arn}]", "An inference profile sends the call to a region of AWS's choice.")
         _accept(self.function, f"{NAG}L1", "The version that the locked wheels, their .pyc and the cold start are tested with.")
 
         if self._deployment.snap_start:

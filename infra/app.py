@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from infra.bundle import shortfall
 from infra.deployment import Deployment, project_context
+from infra.model_access import require_access
 from infra.toolchain import use_node
 
 if TYPE_CHECKING:
@@ -20,7 +21,8 @@ def build_app(context: Mapping[str, Any] | None = None, *, outdir: str | None = 
     """The app with one `AgentStack`. `context` goes over cdk.json's, and `cdk -c key=value` over both; its keys are `Deployment`'s fields.
 
     `outdir` is where `app.synth()` writes (default: the CLI's choice, else a temporary folder).
-    Raises `pydantic.ValidationError` naming a wrong key, `ToolMissing` without Node.
+    Raises `pydantic.ValidationError` naming a wrong key, `ValueError` for a model that the function could not use (`infra.model_access`),
+    `ToolMissing` without Node.
     """
     use_node()
     # here, not above: importing aws_cdk starts Node
@@ -30,7 +32,9 @@ def build_app(context: Mapping[str, Any] | None = None, *, outdir: str | None = 
     from infra.stack import AgentStack
 
     app = cdk.App(context=CLI_CONTEXT | project_context() | dict(context or {}), outdir=outdir, analytics_reporting=False)
-    AgentStack(app, _deployment(app))
+    deployment = _deployment(app)
+    require_access(deployment.model)
+    AgentStack(app, deployment)
     cdk.Validations.of(app).add_plugins(AwsSolutionsChecks(app))
     return app
 

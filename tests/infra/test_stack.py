@@ -6,6 +6,7 @@ import re
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import boto3
 import pytest
@@ -18,12 +19,14 @@ from graphs.catalog import AGENTS
 from infra.bundle import BOOTSTRAP, LAMBDA, MANIFEST
 from infra.deployment import ROOT, project_context
 from tests.infra.conftest import fake_bundle
-from tests.infra.templates import Synth, actions, properties, resources
+from tests.infra.templates import Synth, Template, actions, properties, resources
 
 pytestmark = [pytest.mark.infra, pytest.mark.timeout(300)]
 
 # Upkeep (an operator's own rights) and creation (CDK's), never part of a run.
 NOT_AT_RUN_TIME = {"CreateTable", "DescribeTable", "DescribeTimeToLive", "UpdateTimeToLive", "Scan"}
+CLAUDE = "anthropic.claude-sonnet-4-20250514-v1:0"
+BEDROCK_MODEL = f"bedrock_converse:{CLAUDE}"
 INDEX_FIELDS = ("IndexName", "KeySchema", "Projection")
 
 
@@ -83,7 +86,7 @@ def test_cors_comes_from_the_context(synth: Synth) -> None:
 @pytest.mark.parametrize("agent", AGENTS)
 def test_the_environment_is_what_the_settings_read(synth: Synth, agent: str) -> None:
     """Every AGENTS_ variable is a field of Settings, its value is one that Settings accepts, and no secret is among them."""
-    context = {"auth": "none", "model": "openai:gpt-5", "table_prefix": "demo-", "ttl_days": 7, "log_level": "DEBUG"}
+    context = {"auth": "none", "model": BEDROCK_MODEL, "table_prefix": "demo-", "ttl_days": 7, "log_level": "DEBUG"}
     variables = properties(synth(**context), "AWS::Lambda::Function", f"agents/{agent}/")["Environment"]["Variables"]
     ours = {key.removeprefix("AGENTS_").lower(): value for key, value in variables.items() if key.startswith("AGENTS_")}
     assert set(ours) <= set(Settings.model_fields)
@@ -155,6 +158,50 @@ def test_a_role_may_do_what_the_store_calls(synth: Synth, agent: str) -> None:
     assert set(granted) == {"dynamodb", "s3", "logs"}
     role = properties(synth(), "AWS::IAM::Role", f"agents/{agent}/")
     assert "ManagedPolicyArns" not in role
+
+
+def _invocable(template: Template, agent: str) -> list[Any]:
+    """Resources of the one statement about Bedrock, of which the actions are checked here."""
+    statements = properties(template, "AWS::IAM::Policy", f"agents/{agent}/")["PolicyDocument"]["Statement"]
+    (only,) = [s for s in statements if "bedrock:InvokeModel" in s["Action"]]
+    assert only["Action"] == ["bedrock:InvokeModel", "bedrock:InvokeModelWithResponseStream"]
+    return [only["Resource"]] if not isinstance(only["Resource"], list) else only["Resource"]
+
+
+ACCOUNT, PARTITION, REGION = {"Ref": "AWS::AccountId"}, {"Ref": "AWS::Partition"}, {"Ref": "AWS::Region"}
+INVOCABLE: dict[str, tuple[str, list[Any]]] = {
+    "a model of the region": (BEDROCK_MODEL, [["arn:", PARTITION, ":bedrock:", REGION, f"::foundation-model/{CLAUDE}"]]),
+    "a profile over regions": (
+        f"bedrock:us.{CLAUDE}",
+        [
+            ["arn:", PARTITION, ":bedrock:", REGION, ":", ACCOUNT, f":inference-profile/us.{CLAUDE}"],
+            ["arn:", PARTITION, f":bedrock:*::foundation-model/{CLAUDE}"],
+        ],
+    ),
+}
+
+
+@pytest.mark.parametrize(("model", "expected"), INVOCABLE.values(), ids=INVOCABLE)
+def test_a_bedrock_model_may_be_invoked_and_no_other(synth: Synth, model: str, expected: list[Any]) -> None:
+    """The role is the key: both ways to invoke, on the model's own ARNs; a profile's model in each region that it may choose."""
+    template = synth(model=model)
+    assert [resource["Fn::Join"][1] for resource in _invocable(template, "reactAgent")] == expected
+
+
+def test_a_bedrock_model_may_be_named_by_its_arn(synth: Synth) -> None:
+    """Of an application's own profile, or of throughput that was bought."""
+    arn = "arn:aws:bedrock:us-east-1:123456789012:provisioned-model/abc"
+    assert _invocable(synth(model=f"bedrock_converse:{arn}"), "reactAgent") == [arn]
+
+
+@pytest.mark.parametrize(("model", "lacks"), [("openai:gpt-5", "OPENAI_API_KEY"), ("anthropic:claude-x", "ANTHROPIC_API_KEY")])
+@pytest.mark.usefixtures("synth")
+def test_a_model_without_its_key_is_not_deployed(model: str, lacks: str) -> None:
+    """The stack holds no secrets: a function that fails at every run is refused with what it would lack, before anything is made."""
+    from infra.app import build_app
+
+    with pytest.raises(ValueError, match=rf"{model}.*{lacks}.*bedrock_converse"):
+        build_app({"model": model})
 
 
 def test_outputs_name_every_url_by_its_agent(synth: Synth) -> None:
