@@ -86,6 +86,27 @@ async def test_native_run_finished(thread: NewThread, caplog: pytest.LogCaptureF
     assert "not sent" not in caplog.text
 
 
+@pytest.mark.parametrize(
+    ("outcome", "version", "sent"),
+    [
+        (None, "1.0", None),
+        ({"type": "cancelled"}, "1.0", {"type": "cancelled"}),
+        ({"type": "cancelled"}, None, "STOPPED"),
+        ({"type": "success", "pendingToolCallIds": ["guessed"]}, "1.0", {"type": "success"}),
+        ({"type": "success", "pendingToolCallIds": ["guessed"]}, None, {"type": "success"}),
+    ],
+)
+async def test_a_native_end_in_words_the_client_knows(outcome: Any, version: str | None, sent: Any, thread: NewThread) -> None:
+    """A node does not know what the client understands, nor what is pending."""
+
+    async def node(state: MessagesState) -> Json:
+        write_agui_event({"type": "RUN_FINISHED", "threadId": "x", "runId": "y", "outcome": outcome})
+        return {}
+
+    run = await thread(single(node), version=version).say("go")
+    assert run.end.get("outcome", run.end.get("code")) == sent
+
+
 async def test_a_note_beside_the_model(thread: NewThread) -> None:
     """The writer's text is transient: streamed, not stored."""
 

@@ -6,8 +6,9 @@ from collections.abc import Sequence
 from typing import Any
 
 import pytest
+from langchain_core.messages import HumanMessage
 
-from tests.support.protocol import Event, custom, delta, end, native, project, start
+from tests.support.protocol import Event, custom, delta, end, native, project, start, values
 from tests.support.streams import StreamRecorder
 
 INPUT: dict[str, Any] = {"threadId": "t", "runId": "r", "protocolVersion": "1.0", "messages": []}
@@ -162,6 +163,32 @@ ROWS: dict[str, tuple[Sequence[Event], Sequence[str]]] = {
     "state, activity, raw": (
         [native("STATE_DELTA", delta=[{"op": "add", "path": "/a", "value": 1}]), native("STATE_SNAPSHOT", snapshot={"a": float("nan")})],
         ["STATE_DELTA delta=[{'op': 'add', 'path': '/a', 'value': 1}]", "STATE_SNAPSHOT snapshot={'a': None}"],
+    ),
+    "raw events are refused": ([native("RAW", event={"a": 1})], [refused("RAW", "RAW is not part of this server's streams")]),
+    "a snapshot with a result of no call is refused": (
+        [native("MESSAGES_SNAPSHOT", messages=[{"id": "t9", "role": "tool", "toolCallId": "c9", "content": "x"}])],
+        [refused("MESSAGES_SNAPSHOT", "MESSAGES_SNAPSHOT: 't9' answers 'c9', a call that it does not hold")],
+    ),
+    "a sub-agent of nobody is refused": (
+        [native("SUBAGENT_STARTED", subagentRunId="b", name="b", parentSubagentRunId="a")],
+        [refused("SUBAGENT_STARTED", "SUBAGENT_STARTED: its parent 'a' is not open")],
+    ),
+    "nothing is appended to a message of the history": (
+        [values(HumanMessage("hi", id="h")), native("TEXT_MESSAGE_START", messageId="h", role="assistant")],
+        [refused("TEXT_MESSAGE_START", "TEXT_MESSAGE_START: text 'h' was already sent")],
+    ),
+    "who goes on with an item writes for its owner": (
+        [
+            native("TEXT_MESSAGE_START", messageId="n"),
+            native("TEXT_MESSAGE_CONTENT", ["sub:1"], messageId="n", delta="x"),
+            native("TEXT_MESSAGE_END", ["sub:1"], messageId="n"),
+        ],
+        [
+            "TEXT_MESSAGE_START messageId=n",
+            "SUBAGENT_STARTED subagentRunId=sub:1 name=sub",
+            "TEXT_MESSAGE_CONTENT messageId=n delta=x",
+            "TEXT_MESSAGE_END messageId=n",
+        ],
     ),
     "a bad patch is refused": (
         [native("STATE_DELTA", delta=[{"op": "add", "path": "a"}])],
