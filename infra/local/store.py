@@ -28,13 +28,16 @@ def endpoints(address: str) -> dict[str, str]:
     return {"AWS_ENDPOINT_URL_DYNAMODB": url, "AWS_ENDPOINT_URL_S3": url, "AWS_IGNORE_CONFIGURED_ENDPOINT_URLS": "false"}
 
 
+KEYS = {"AWS_ACCESS_KEY_ID": "local", "AWS_SECRET_ACCESS_KEY": "local"}
+"""For the store, which takes any; on AWS they open nothing."""
+
+
 def credentials() -> dict[str, str]:
-    """A region and keys for the store, which takes any; on AWS they open nothing."""
+    """All that a client of the store, and of nothing on AWS, needs."""
     return {
+        **KEYS,
         "AWS_REGION": REGION,
         "AWS_DEFAULT_REGION": REGION,
-        "AWS_ACCESS_KEY_ID": "local",
-        "AWS_SECRET_ACCESS_KEY": "local",
         "AWS_EC2_METADATA_DISABLED": "true",
     }
 

@@ -12,7 +12,7 @@ from pathlib import Path
 from dotenv import dotenv_values
 
 from infra.local.process import ROOT
-from infra.local.store import BUCKET, credentials, endpoints
+from infra.local.store import BUCKET, KEYS, credentials, endpoints
 
 HANDLER = "functions.entry.app"
 _PROXIES = ("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY")
@@ -67,7 +67,7 @@ def identity_for_bedrock(user: Mapping[str, str]) -> dict[str, str]:
     """
     own = {name: value for name, value in user.items() if _WHO_AND_WHERE.fullmatch(name)}
     signs = own.keys() & {"AWS_ACCESS_KEY_ID", "AWS_PROFILE"}
-    return own if signs or "AWS_BEARER_TOKEN_BEDROCK" not in own else credentials() | own
+    return own if signs or "AWS_BEARER_TOKEN_BEDROCK" not in own else KEYS | own
 
 
 @dataclass(frozen=True, slots=True)
