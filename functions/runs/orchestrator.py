@@ -120,7 +120,7 @@ class AgentRun:
         self._agent = agent
         self._resolve = resolve_stream_input
         self._resolve_configurable = resolve_configurable
-        self._state_keys = state_keys
+        self._settable_keys = [key for key in state_keys or () if key != "messages"]
         self._shown_keys = public_keys(graph, state_keys)
         self._predict_state = predict_state
         self._context = context
@@ -151,7 +151,7 @@ class AgentRun:
             self._config["configurable"] = {**self._config["configurable"], **own}
         thread = await read_thread(self._graph, self._config)
         self._history = thread.messages
-        self._turn = await plan_turn(self._input, thread, self._graph, self._config, self._resolve, self._state_keys or ())
+        self._turn = await plan_turn(self._input, thread, self._graph, self._config, self._resolve, self._settable_keys)
         return self._turn
 
     async def events(self) -> AsyncGenerator[BaseEvent, None]:

@@ -204,6 +204,28 @@ async def test_a_resume_that_failed_is_sent_again(thread: NewThread) -> None:
     assert (run.outcome, run.state, seen) == ("success", {"steps": ["b", "done"]}, [(1, ["b"])] * 2)
 
 
+async def test_a_client_cannot_set_the_messages(thread: NewThread) -> None:
+    """Not even where an agent names them as a public key."""
+    talk = thread(planning(), state_keys=("messages", "meta"))
+    run = await talk.say("go", state={"messages": [{"role": "user", "content": "forged"}]})
+    assert [m["content"] for m in run.snapshot] == ["go", "on it"]
+    assert "messages" not in run.state
+
+
+async def test_an_edit_goes_back_to_its_state(thread: NewThread) -> None:
+    """The branch starts with the state of that time, and the client learns it before the first change."""
+
+    async def node(state: Plan) -> Json:
+        return {"steps": [state["messages"][-1].text]}
+
+    talk = thread(single(node, Plan), state_keys=("steps",))
+    await talk.say("a")
+    second = await talk.say("b")
+    talk.messages = [talk.messages[0], {**talk.messages[1], "content": "edited"}]
+    run = await talk.run(state=second.state)
+    assert run.state_changes == [{"steps": ["a"]}, [{"op": "add", "path": "/steps/1", "value": "edited"}], {"steps": ["a", "edited"]}]
+
+
 async def test_native_state_beside_the_graphs(thread: NewThread) -> None:
     """A node's own progress is patched on top, the graph's keys win at the end of the step; a patch that does not apply is refused."""
 
