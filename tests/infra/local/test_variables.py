@@ -77,6 +77,7 @@ def test_function_variables(name: str, expected: str) -> None:
             {"AWS_ENDPOINT_URL_S3": "http://127.0.0.1:1"},
             "AWS_ENDPOINT_URL",
         ),
+        ({"AWS_BEARER_TOKEN_BEDROCK": "b", "AWS_DEFAULT_REGION": "eu-west-1"}, {"AWS_DEFAULT_REGION": "eu-west-1"}, "AWS_REGION"),
         ({"AWS_LAMBDA_FUNCTION_NAME": "x"}, {"AWS_LAMBDA_FUNCTION_NAME": "dev"}, "AWS_EC2_METADATA_DISABLED"),
     ],
 )
