@@ -108,7 +108,8 @@ def _thread(snapshot: StateSnapshot, answered: Mapping[str, Any] = MappingProxyT
     values = snapshot.values if isinstance(snapshot.values, Mapping) else {}
     run_id = (snapshot.metadata or {}).get(RUN_ID_KEY)
     unique = {i.id: i for i in snapshot.interrupts if i.id not in answered}
-    unfinished = bool(snapshot.next) and not unique
+    # a task whose writes are stored, in a step whose checkpoint is not, is no longer in `next`
+    unfinished = bool(snapshot.next or snapshot.tasks) and not unique
     return Thread(
         values=values,
         interrupts=tuple(unique.values()),

@@ -26,6 +26,7 @@ log = logging.getLogger(__name__)
 
 _NO_TASK = str(UUID(int=0))
 """The task id of what a `Command` itself writes."""
+STILL_RUNNING = "The question is answered, and the run of that answer has not ended. If it was cut off, an empty run continues it."
 LOST_RESULT = "The run ended before this tool returned a result."
 
 InputResolver = Callable[[RunAgentInput], Any]
@@ -56,7 +57,8 @@ async def plan_turn(
     """What this input means for this thread.
 
     Raises:
-        RunRejected: it means nothing (422), or answers a question wrongly (`INVALID_RESUME`).
+        RunRejected: it means nothing (422), answers a question wrongly (`INVALID_RESUME`), or answers one again whose run has not ended
+            (`RUN_IN_PROGRESS`): it may be alive in another process, so it is neither run twice nor called a success.
     """
     if not has_checkpointer(graph):
         given = _graph_input(input, messages_from_agui(input.messages), graph, resolve, state_keys, thread)
@@ -71,6 +73,8 @@ async def plan_turn(
         given = _graph_input(input, [*_lost_results(thread, new), *new], graph, resolve, state_keys, thread)
         return Turn(given, notices=answers.ignored)
     if input.resume:
+        if thread.unfinished and not thread.failed:
+            raise RunRejected(409, "RUN_IN_PROGRESS", STILL_RUNNING)
         # the run that the answer started has failed at a later step: the same answer again is its retry
         return Turn(runs=thread.failed and repeated, notices=answers.ignored)
     if again := _edited(input, thread) or _regenerated(input, thread):

@@ -30,16 +30,19 @@ Resume
 from __future__ import annotations
 
 import asyncio
+from contextlib import aclosing
 from typing import Any
 
 import httpx
 import pytest
+from ag_ui.core import EventType
 from langchain_core.messages import AIMessage
 from langchain_core.tools import tool
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.graph import START, MessagesState, StateGraph
 from langgraph.types import interrupt
 
+from functions.runs import stream_graph_agui_events
 from functions.settings import Settings
 from functions.web import create_app
 from graphs.models import ScriptedModel
@@ -51,10 +54,12 @@ from tests.support.sse import read_sse
 
 
 class Booking:
-    """A node that asks and then books. `failing` names the node that fails once: `ask`, after its answer, or `confirm`, a step later."""
+    """A node that asks and then books. `failing` names the node that fails once: `ask`, after its answer, or `confirm`, a step later;
+    `confirming` is how many seconds that step takes."""
 
-    def __init__(self, failing: str = "") -> None:
+    def __init__(self, failing: str = "", *, confirming: float = 0) -> None:
         self.booked: list[Any] = []
+        self._confirming = confirming
         self._failing = failing
 
     def _fail_once(self, node: str) -> None:
@@ -72,6 +77,7 @@ class Booking:
 
         async def confirm(state: MessagesState) -> Json:
             self._fail_once("confirm")
+            await asyncio.sleep(self._confirming)
             return {"messages": [AIMessage("Confirmed.", id="m2")]}
 
         graph = StateGraph(MessagesState)
@@ -151,6 +157,21 @@ async def test_twice_at_once(thread: NewThread) -> None:
     assert [run.outcome for run in runs] == ["success", "success"]
     assert [m.text for m in await talk.stored()] == ["go", "Booked: Monday.", "Confirmed."]
     assert booking.booked in (["Monday"], ["Monday", "Monday"])
+
+
+async def test_an_answer_again_while_its_run_has_not_ended(thread: NewThread) -> None:
+    """The worker died behind the accepted answer, or still runs: neither a success nor a second run. An empty run goes on."""
+    talk = thread(Booking(confirming=0.5).graph())
+    (question,) = ids(await talk.say("go"))
+    dying = stream_graph_agui_events(talk.input(resume=[resolved(question, "Monday")]), talk.compiled(), agent="test")
+    async with aclosing(dying):
+        async for event in dying:
+            if event.type is EventType.STEP_FINISHED:
+                break
+    again = await talk.answer(resolved(question, "Monday"))
+    assert (again.end["type"], again.end["code"]) == ("RUN_ERROR", "RUN_IN_PROGRESS")
+    assert (await talk.run()).outcome == "success"
+    assert [m.text for m in await talk.stored()] == ["go", "Booked: Monday.", "Confirmed."]
 
 
 async def test_cancelled_in_part(thread: NewThread) -> None:
