@@ -36,6 +36,7 @@ def faults(rec: Recording, found: list[Violation]) -> list[Violation]:
     return [violation for violation in found if ours or violation.rule not in ("args-json", "streamed-id-kept")]
 
 
+@pytest.mark.timeout(300 if EXAMPLES == 300 else 7200)
 @settings(max_examples=EXAMPLES, deadline=None)
 @given(st.randoms(use_true_random=False))
 def test_a_legal_stream(loop: asyncio.Runner, rng: Random) -> None:
