@@ -41,19 +41,30 @@ def measure(name: str, options: argparse.Namespace, peers: Mapping[str, Server])
 
 def main(arguments: Sequence[str] | None, peers: Mapping[str, Server]) -> None:
     options = _options(arguments)
-    measured: dict[str, dict[str, Any]] = {}
+    results: dict[str, dict[str, Any]] = {}
     for name in NAMES if options.measurement == "all" else (options.measurement,):
         done = measure(name, options, peers)
-        measured[name] = done.as_json()
+        results[name] = {**environment(), "tokens": options.tokens, "rounds": options.rounds, **done.as_json()}
+        if options.save:
+            write(options.save / f"{name}.json", json.dumps(results[name], indent=2, ensure_ascii=False) + "\n")
         if not options.json:
             sys.stdout.write(f"{done}\n\n")
-    result = {**environment(), "tokens": options.tokens, "rounds": options.rounds, "measured": measured}
     if options.json:
-        sys.stdout.write(json.dumps(result, indent=2) + "\n")
-    if options.save:
-        options.save.write_text(json.dumps(result, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
+        sys.stdout.write(json.dumps(results, indent=2) + "\n")
     if options.plot:
-        options.plot.write_text(svg(panels(result), caption(result)), encoding="utf-8")
+        # what an earlier call saved is drawn too
+        drawn = {name: json.loads((options.save / f"{name}.json").read_text(encoding="utf-8")) for name in saved(options.save)}
+        write(options.plot, svg(panels(drawn), caption(drawn)))
+
+
+def saved(folder: Path) -> list[str]:
+    """Which measurements a folder holds, in our order."""
+    return [name for name in NAMES if (folder / f"{name}.json").exists()]
+
+
+def write(file: Path, text: str) -> None:
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_text(text, encoding="utf-8", newline="\n")
 
 
 def _options(arguments: Sequence[str] | None) -> argparse.Namespace:
@@ -63,12 +74,16 @@ def _options(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument("--rounds", type=int, default=9, help="counted rounds (default 9)")
     parser.add_argument("--memory-tokens", type=int, default=MEMORY_TOKENS, help=f"tokens in `memory` (default {MEMORY_TOKENS})")
     parser.add_argument("--json", action="store_true", help="print JSON instead of the tables")
-    parser.add_argument("--save", type=Path, help="also write the JSON to this file")
-    parser.add_argument("--plot", type=Path, help="also draw it, as an SVG")
-    return parser.parse_args(arguments)
+    parser.add_argument("--save", type=Path, help="also write a JSON file a measurement into this folder")
+    parser.add_argument("--plot", type=Path, help="also draw what the folder of --save holds, as an SVG")
+    options = parser.parse_args(arguments)
+    if options.plot and not options.save:
+        parser.error("--plot draws what --save has saved")
+    return options
 
 
-def caption(result: Mapping[str, Any]) -> str:
+def caption(results: Mapping[str, Mapping[str, Any]]) -> str:
+    result = next(iter(results.values()))
     return f"{result['date'][:10]}, {result['machine']}, Python {result['python']}, langgraph {result['versions']['langgraph']}"
 
 

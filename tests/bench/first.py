@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import logging
 import os
 import statistics
 import time
@@ -83,6 +84,7 @@ def dynamodb_saver() -> Iterator[BaseCheckpointSaver[Any]]:
     from functions.store.clients import dynamodb_client
     from functions.store.tables import create_tables
 
+    logging.getLogger("werkzeug").setLevel(logging.ERROR)  # it says every request
     server = ThreadedMotoServer(ip_address="127.0.0.1", port=0, verbose=False)
     server.start()
     try:

@@ -1,4 +1,4 @@
-"""A saved result → one SVG: a panel a measurement, a bar a row, the limit as a line. Light and dark by the reader's own setting."""
+"""Saved results → one SVG: a panel a measurement, a bar a row, the limit as a line. Light and dark by the reader's own setting."""
 
 from __future__ import annotations
 
@@ -30,9 +30,9 @@ class Panel:
     limit: float | None = None
 
 
-def panels(result: Mapping[str, Any]) -> list[Panel]:
-    """What is drawn of a result: whichever of the stream, the path and the bytes it holds."""
-    return [draw(result["measured"][name]["rows"]) for name, draw in _DRAWN.items() if name in result["measured"]]
+def panels(results: Mapping[str, Mapping[str, Any]]) -> list[Panel]:
+    """What is drawn of saved results, by measurement: whichever of the stream, the path and the bytes is there."""
+    return [draw(results[name]["rows"]) for name, draw in _DRAWN.items() if name in results]
 
 
 def svg(drawn: Sequence[Panel], caption: str) -> str:

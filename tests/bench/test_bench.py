@@ -59,7 +59,7 @@ def test_memory_is_measured_beside_the_drain() -> None:
     """A row per way, with the peak of the process and of the run."""
     measured = measure_memory(tokens=10, ways=(FLOOR, OURS), run=peaks)
     assert ways(measured) == [FLOOR, OURS]
-    assert all(row["peak_mb"] > row["of_the_run_mb"] > 0 for row in measured.rows)
+    assert all(row["peak_mb"] > row["of_the_run_mb"] >= 0 for row in measured.rows)
 
 
 def test_a_way_has_a_process_of_its_own() -> None:
@@ -69,10 +69,11 @@ def test_a_way_has_a_process_of_its_own() -> None:
 
 def test_the_command_saves_and_draws(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """`agents bench`: a table to the terminal, JSON with machine and versions to a file, a picture beside it."""
-    saved, picture = tmp_path / "result.json", tmp_path / "bench.svg"
-    bench.main(["--tokens", "3", "--rounds", "1", "--save", str(saved), "--plot", str(picture)], {})
+    picture = tmp_path / "bench.svg"
+    bench.main(["--tokens", "3", "--rounds", "1", "--save", str(tmp_path), "--plot", str(picture)], {})
     assert "µs/token" in capsys.readouterr().out
-    result: dict[str, Any] = json.loads(saved.read_text(encoding="utf-8"))
+    result: dict[str, Any] = json.loads((tmp_path / "stream.json").read_text(encoding="utf-8"))
     assert {"date", "machine", "python", "versions"} <= result.keys()
-    assert [row["way"] for row in result["measured"]["stream"]["rows"]] == list(SUBJECTS)
-    assert picture.read_text(encoding="utf-8") == svg(panels(result), bench.caption(result))
+    assert [row["way"] for row in result["rows"]] == list(SUBJECTS)
+    results = {"stream": result}
+    assert picture.read_text(encoding="utf-8") == svg(panels(results), bench.caption(results))
