@@ -133,7 +133,14 @@ class Lifecycle:
     def _continue(self, event: Any, item: Item) -> list[BaseEvent]:
         if item not in self._open:
             raise Refused(f"{event.type.value} for {item[0]} {item[1]!r}, which is not open")
+        if not self._owns(event, item):
+            raise Refused(f"{event.type.value} for {item[0]} {item[1]!r}, which is another's")
         return [event] if event.delta else []
+
+    def _owns(self, event: Any, item: Item) -> bool:
+        """Whether who sends this opened the item. An event without a sub-agent goes with its item, but for a step: it has no other id."""
+        owner = event.subagent_run_id
+        return owner == self._open[item] or (owner is None and item[0] != "step")
 
     def _start(self, event: Any, item: Item) -> list[BaseEvent]:
         kind, item_id = item
@@ -149,8 +156,8 @@ class Lifecycle:
     def _end(self, event: Any, item: Item) -> list[BaseEvent]:
         if item not in self._open:
             raise Refused(f"{event.type.value} for {item[0]} {item[1]!r}, which is not open")
-        if item[0] == "step" and self._open[item] != event.subagent_run_id:
-            raise Refused(f"{event.type.value} for step {item[1]!r}, which another sub-agent opened")
+        if item[0] != "subagent" and not self._owns(event, item):
+            raise Refused(f"{event.type.value} for {item[0]} {item[1]!r}, which is another's")
         before = self.close_owned(item[1]) if item[0] == "subagent" else []
         self._forget(item)
         return [*before, event]

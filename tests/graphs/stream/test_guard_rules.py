@@ -33,6 +33,13 @@ RULES: Mapping[str, tuple[str, str]] = {
     **{f"{k}: does not go on before it starts": (f".{k} m, 0{k} m", "!, !") for k in ("text", "think", "call")},
     **{f"{k}: does not go on after its end": (f"+{k} m, -{k} m, .{k} m", f"+{k} m, -{k} m, !") for k in ("text", "think", "call")},
     **{f"{k}: says nothing where nothing is said": (f"+{k} m, 0{k} m", f"+{k} m") for k in ("text", "think", "call")},
+    **{
+        f"{k}: goes on and ends under its own name, or none": (
+            f"+{k} m@a, .{k} m@b, -{k} m@b, .{k} m@a, .{k} m, -{k} m, +{k} n, .{k} n@b, -{k} n@b, -{k} n, +{k} o@a, -{k} o@a",
+            f"+{k} m@a, !, !, .{k} m@a, .{k} m, -{k} m, +{k} n, !, !, -{k} n, +{k} o@a, -{k} o@a",
+        )
+        for k in ("text", "think", "call")
+    },
     "ids are told apart": ("+text m, .text n, -text n", "+text m, !, !"),
     "kinds are told apart": ("+text m, +think m, -text m, .think m", "+text m, +think m, -text m, .think m"),
     "the order of closing": (
