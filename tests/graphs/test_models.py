@@ -6,6 +6,7 @@ import sys
 from typing import Any
 
 import pytest
+from langchain.chat_models import base
 from langchain_core.messages import AIMessage
 
 from graphs.catalog import AGENTS, Deps
@@ -48,6 +49,7 @@ def test_a_missing_package_names_its_extra(monkeypatch: pytest.MonkeyPatch, name
     """The text is the command that helps."""
     monkeypatch.setitem(sys.modules, package, None)
     monkeypatch.delitem(sys.modules, "graphs.openai_reasoning", raising=False)
+    base._get_chat_model_creator.cache_clear()  # it remembers a package that another test of this process has imported
     with pytest.raises(MissingProvider, match=f"uv sync --extra {extra}$"):
         make_model(name)
 

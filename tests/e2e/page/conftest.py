@@ -80,9 +80,12 @@ class Watched:
         field.press("Enter")
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def browser() -> Iterator[Browser]:
-    """Chromium: the system's if there is one, else the one `playwright install chromium` put there."""
+    """Chromium: the system's if there is one, else the one `playwright install chromium` put there.
+
+    For one file: while Playwright is there its event loop counts as running, and async tests in the same process could not start one.
+    """
     expect.set_options(timeout=PATIENCE_MS)
     with sync_playwright() as playwright:
         found = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
@@ -128,7 +131,7 @@ def tab(browser: Browser, **options: Any) -> Page:
     return context.new_page()
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def desktop(browser: Browser) -> Page:
     return tab(browser, viewport={"width": 1360, "height": 860})
 
