@@ -106,7 +106,6 @@ class AgentRun:
         agent: str,
         resolve_stream_input: InputResolver | None = None,
         resolve_configurable: ConfigurableResolver | None = None,
-        configurable: Mapping[str, Any] | None = None,
         recursion_limit: int | None = None,
         state_keys: Sequence[str] | None = None,
         predict_state: Sequence[Prediction] = (),
@@ -133,7 +132,7 @@ class AgentRun:
         self._transformer = AguiTransformer()
         self._output: Thread = Thread()
         self._config: RunnableConfig = {
-            "configurable": {**client_configurable(input), **harmless(configurable or {}), "thread_id": input.thread_id},
+            "configurable": {**client_configurable(input), "thread_id": input.thread_id},
             "callbacks": [MessageIdentity(), self._usage],
             "metadata": {RUN_ID_KEY: input.run_id},
         }

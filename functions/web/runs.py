@@ -69,7 +69,7 @@ def _agent_run(served: Served, request: Request, who: str, input: RunAgentInput)
         served.graph(who),
         agent=served.agent.spec.name,
         resolve_stream_input=served.agent.stream_input(),
-        configurable=options.configurable,
+        resolve_configurable=lambda _: options.configurable,
         recursion_limit=options.recursion_limit or served.agent.spec.recursion_limit,
         state_keys=served.state_keys,
         predict_state=served.agent.spec.predict_state,
