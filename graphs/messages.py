@@ -3,8 +3,28 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Annotated
 
-from langchain_core.messages import BaseMessage, SystemMessage
+from langchain_core.messages import AnyMessage, BaseMessage, SystemMessage
+from langgraph.channels import DeltaChannel
+
+# Private, and LangGraph's only message reducer for a delta channel: its loop knows it by identity and gives ids to what is written.
+from langgraph.graph.message import _messages_delta_reducer
+from typing_extensions import TypedDict
+
+SNAPSHOT_EVERY = 50
+"""Updates of the messages (a chat's turn makes two) between two checkpoints that hold all of them. Rarer, and a read that rebuilds them
+costs more than a snapshot saves; `python -m tests.bench store` has the figures."""
+
+
+class DeltaMessagesState(TypedDict):
+    """LangGraph's `MessagesState`, with checkpoints that hold only the messages that a step adds. Threads of the one are read by the other.
+
+    Unlike with `add_messages`, to remove a message that is not there is no error: the history is replayed in larger batches than it was
+    written in, so what an update does must not depend on the batch it is in.
+    """
+
+    messages: Annotated[list[AnyMessage], DeltaChannel(_messages_delta_reducer, snapshot_frequency=SNAPSHOT_EVERY)]
 
 
 def with_system(prompt: str, history: Sequence[BaseMessage]) -> list[BaseMessage]:

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from typing import Any, Literal
 
-from langgraph.graph import MessagesState
-
 from graphs.hitl import InputRequest, MultiSelectRequest, Option, SelectRequest
+from graphs.messages import DeltaMessagesState
 
 Intent = Literal["weather", "simpleTool", "hitlDemo", "kb"]
 
 
-class DevState(MessagesState, total=False):
+class DevState(DeltaMessagesState, total=False):
     """Public but for `messages`. `approval` is `{approved, reason?}`; `result` is what `execute_hitl` did."""
 
     devIntent: Intent

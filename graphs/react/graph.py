@@ -6,13 +6,13 @@ from typing import Any
 
 from langchain_core.messages import BaseMessage
 from langchain_core.runnables import RunnableConfig
-from langgraph.graph import END, START, MessagesState, StateGraph
+from langgraph.graph import END, START, StateGraph
 
 from graphs.catalog import Deps
 from graphs.client import frontend_tools, route_own_tools, unless_client_owes
 from graphs.hitl import ASK_TOOLS
 from graphs.knowledge import bundled, kb_search_tool
-from graphs.messages import with_system
+from graphs.messages import DeltaMessagesState, with_system
 from graphs.models import at_temperature
 from graphs.react.prompts import system_prompt
 from graphs.tools import replace_tools, tool_node
@@ -27,13 +27,13 @@ def build(deps: Deps) -> StateGraph[Any, Any, Any, Any]:
     unbound = at_temperature(deps.model, 0)
     bound = unbound.bind_tools(tools)
 
-    async def agent(state: MessagesState, config: RunnableConfig) -> dict[str, list[BaseMessage]]:
+    async def agent(state: DeltaMessagesState, config: RunnableConfig) -> dict[str, list[BaseMessage]]:
         prompt = system_prompt(config.get("configurable", {}).get("userPrompt") or "")
         theirs = frontend_tools(config, names)
         model = unbound.bind_tools([*tools, *theirs]) if theirs else bound
         return {"messages": [await model.ainvoke(with_system(prompt, state["messages"]), config)]}
 
-    graph = StateGraph(MessagesState)
+    graph = StateGraph(DeltaMessagesState)
     graph.add_node("agent", agent)
     graph.add_node("tools", tool_node(tools))
     graph.add_edge(START, "agent")
