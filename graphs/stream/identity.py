@@ -14,7 +14,7 @@ from typing import Any
 from uuid import UUID, uuid4
 
 from langchain_core.callbacks import BaseCallbackHandler
-from langchain_core.messages import AIMessage, BaseMessage
+from langchain_core.messages import AIMessage, AIMessageChunk, BaseMessage
 from langchain_core.outputs import ChatGeneration, ChatGenerationChunk, LLMResult
 
 from graphs.stream.direct import DirectStreams
@@ -144,3 +144,7 @@ def _name_calls(message: AIMessage) -> None:
         if not call["id"]:
             message.id = message.id or str(uuid4())
             call["id"] = generated_call_id(message.id, position)
+            if isinstance(message, AIMessageChunk):  # it is read back from its pieces
+                piece = next((c for c in message.tool_call_chunks if not c["id"] and c["name"] == call["name"]), None)
+                if piece is not None:
+                    piece["id"] = call["id"]
