@@ -1,7 +1,7 @@
 """Two real DynamoDB emulators over HTTP on 127.0.0.1: moto's server (also S3), and dynalite as a second opinion on limits.
 
-moto never throttles, lags or leaves items unprocessed: `tests.support.dynamodb_faults` does that in the client. dynalite has the exact 400 KB and 25-item limits,
-but no transactions and no TTL.
+moto never throttles, lags or leaves items unprocessed: `tests.support.dynamodb_faults` does that in the client. dynalite has the exact
+400 KB and 25-item limits, but no transactions and no TTL.
 """
 
 from __future__ import annotations

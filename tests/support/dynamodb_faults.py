@@ -40,6 +40,8 @@ class Fault(Enum):
     """All is applied, and the answer is an error."""
     LOST_ANSWER = "answer lost"
     """All is applied, and no answer arrives before the timeout."""
+    WORST = "half or all applied"
+    """A batch is half done, anything else done and its answer lost."""
 
 
 class Faults:
@@ -53,15 +55,15 @@ class Faults:
         self.injected = 0
 
     @contextmanager
-    def inject(self, fault: Fault, *, operation: str | None = None, first: int = 0, times: float = 1) -> Iterator[Faults]:
-        """Requests number `first` (of all, or of one operation, from 0) to `first + times - 1` meet the fault; infinite is an outage."""
+    def inject(self, *faults: Fault, operation: str | None = None, first: int = 0, times: float = 1) -> Iterator[Faults]:
+        """Requests number `first` (of all, or of one operation, from 0) to `first + times - 1` meet the faults, the last one over and
+        over; infinitely many are an outage."""
         self.seen = self.injected = 0
 
         def answer(request: AWSPreparedRequest, event_name: str, **_: Any) -> AWSResponse | None:
             asked = event_name.rpartition(".")[2]
-            if operation not in (None, asked) or not self._next_is_hit(first, times):
-                return None
-            return self._meet(fault, request, asked)
+            hit = self._next_hit(first, times) if operation in (None, asked) else None
+            return None if hit is None else self._meet(faults[min(hit, len(faults) - 1)], request, asked)
 
         with self._registered("before-send", answer):
             yield self
@@ -70,11 +72,13 @@ class Faults:
         """Counts requests, injecting none: `with faults.count(): …`, then `seen`."""
         return self.inject(Fault.RESET, times=0)
 
-    def _next_is_hit(self, first: int, times: float) -> bool:
+    def _next_hit(self, first: int, times: float) -> int | None:
         with self._lock:
-            hit = first <= self.seen < first + times
+            hit = self.seen - first
             self.seen += 1
-            self.injected += hit
+            if not 0 <= hit < times:
+                return None
+            self.injected += 1
         return hit
 
     @contextmanager
@@ -88,6 +92,8 @@ class Faults:
                 client.meta.events.unregister(event, handler)
 
     def _meet(self, fault: Fault, request: AWSPreparedRequest, operation: str) -> AWSResponse:
+        if fault is Fault.WORST:
+            fault = Fault.HALF_DONE if operation == "BatchWriteItem" else Fault.LOST_ANSWER
         if fault in (Fault.LOST_ANSWER, Fault.APPLIED_ERROR):
             self._wire.send(request)
         elif fault is Fault.HALF_DONE and operation == "BatchWriteItem":
