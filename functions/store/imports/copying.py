@@ -11,7 +11,7 @@ from typing import Any, cast
 
 from langchain_core.runnables import RunnableConfig
 from langgraph.checkpoint.base import Checkpoint, CheckpointMetadata
-from langgraph.checkpoint.serde.types import RESUME
+from langgraph.checkpoint.serde.types import INTERRUPT, RESUME
 
 from functions.store.checkpoints import DynamoDBSaver
 from functions.store.imports.contents import Sealing
@@ -149,4 +149,7 @@ def _has_newer(headers: Sequence[Header], there: Collection[tuple[str, str]]) ->
 
 
 def _from_there(slot: tuple[str, str], values: list[Any], theirs: Slots) -> bool:
+    """Whether a write of ours can be one that was copied. `theirs`: of the same task."""
+    if slot[1] == INTERRUPT and slot not in theirs:
+        return bool(theirs)  # langgraph-checkpoint-dynamodb overwrites a question by what comes after it
     return slot in theirs and (slot[1] != RESUME or values == theirs[slot])
