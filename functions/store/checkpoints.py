@@ -11,6 +11,7 @@ import copy
 import math
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import AbstractContextManager, nullcontext
 from functools import partial
 from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar, cast
 
@@ -28,8 +29,12 @@ from langgraph.checkpoint.base import (
 from langgraph.checkpoint.serde.base import SerializerProtocol
 
 from functions.store import keys
+from functions.store.claims import Claims
 from functions.store.clients import ASYNC_THREADS, Calls, dynamodb_client, s3_client
+from functions.store.epochs import Epochs
 from functions.store.history import delta_history
+from functions.store.holding import Holding
+from functions.store.leases import Grant, Leases
 from functions.store.payloads import Chunks, Objects, Payloads
 from functions.store.reading import Reader, Record
 from functions.store.table import Table
@@ -76,6 +81,8 @@ class DynamoDBSaver(BaseCheckpointSaver[Any]):
         self._payloads = Payloads(Chunks(self._table), objects)
         self._threads = ThreadPoolExecutor(ASYNC_THREADS, thread_name_prefix="checkpoints")
         self._principal = ""
+        self._epochs = Epochs()
+        self._holding: Holding | None = None
         self.ttl_seconds = ttl_seconds
 
     def for_principal(self, principal: str) -> DynamoDBSaver:
@@ -84,14 +91,37 @@ class DynamoDBSaver(BaseCheckpointSaver[Any]):
         view._principal = principal
         return view
 
+    def held(self, grant: Grant, holding: Holding) -> DynamoDBSaver:
+        """The same saver for one run, which has the lease of its thread: it writes in the lease's epoch, and not without the lease."""
+        view = copy.copy(self)
+        view._holding, view._epochs = holding, Epochs({grant.pk: grant.epoch})
+        return view
+
     # `with_allowlist` copies the saver and sets another `serde`: the parts are made for each call from what the saver has then.
     @property
     def _reader(self) -> Reader:
-        return Reader(self._table, self._payloads, self.serde)
+        return Reader(self._table, self._payloads, self.serde, self._epochs)
 
     @property
     def _writer(self) -> Writer:
         return Writer(self._table, self._payloads, self.serde, self.ttl_seconds)
+
+    @property
+    def leases(self) -> Leases:
+        """Of its threads, by `partition`."""
+        return Leases(self._reader, self.ttl_seconds)
+
+    @property
+    def claims(self) -> Claims:
+        """What its threads were told, by `partition`."""
+        return Claims(self._reader, self.ttl_seconds)
+
+    def partition(self, thread_id: str) -> str:
+        """Partition key of a thread of this principal."""
+        return keys.partition(self._principal, thread_id)
+
+    def _writing(self) -> AbstractContextManager[None]:
+        return self._holding.writing() if self._holding else nullcontext()
 
     @property
     def _upkeep(self) -> Upkeep:
@@ -103,6 +133,10 @@ class DynamoDBSaver(BaseCheckpointSaver[Any]):
         return keys.Address(
             keys.partition(self._principal, thread_id), thread_id, ids.get("checkpoint_ns") or "", get_checkpoint_id(config)
         )
+
+    def _own(self, address: keys.Address) -> keys.Address:
+        """In the thread's epoch, which is where it is written."""
+        return address._replace(epoch=self._reader.epoch(address.pk))
 
     # sync
 
@@ -163,12 +197,14 @@ class DynamoDBSaver(BaseCheckpointSaver[Any]):
     ) -> RunnableConfig:
         """Stores the checkpoint whole; `new_versions` is not needed for that."""
         address = self._address(config)
-        self._writer.checkpoint(address, checkpoint, _metadata(config, metadata))
+        with self._writing():
+            self._writer.checkpoint(self._own(address), checkpoint, _metadata(config, metadata))
         return address.config(checkpoint["id"])
 
     def put_writes(self, config: RunnableConfig, writes: Sequence[tuple[str, Any]], task_id: str, task_path: str = "") -> None:
         """One call for up to 50 writes. A position that is taken keeps its value; error, interrupt, resume and schedule overwrite."""
-        self._writer.pending(self._address(config), writes, task_id, task_path)
+        with self._writing():
+            self._writer.pending(self._own(self._address(config)), writes, task_id, task_path)
 
     def delete_thread(self, thread_id: str) -> None:
         self._upkeep.delete_thread(str(thread_id))
@@ -198,12 +234,13 @@ class DynamoDBSaver(BaseCheckpointSaver[Any]):
 
     # async: the same calls on threads of the saver's own, so that they neither block the loop nor queue behind its default ones
 
-    async def _run(self, call: Callable[P, R], *args: P.args, **kwargs: P.kwargs) -> R:
+    async def in_thread(self, call: Callable[P, R], *args: P.args, **kwargs: P.kwargs) -> R:
+        """A blocking call of the store, off the event loop."""
         context = contextvars.copy_context()
         return await asyncio.get_running_loop().run_in_executor(self._threads, partial(context.run, call, *args, **kwargs))
 
     async def aget_tuple(self, config: RunnableConfig) -> CheckpointTuple | None:
-        return await self._run(self.get_tuple, config)
+        return await self.in_thread(self.get_tuple, config)
 
     async def alist(
         self,
@@ -214,32 +251,32 @@ class DynamoDBSaver(BaseCheckpointSaver[Any]):
         limit: int | None = None,
     ) -> AsyncIterator[CheckpointTuple]:
         pages = self._pages(config, filter, before, limit)
-        while (page := await self._run(_next, pages)) is not None:
+        while (page := await self.in_thread(_next, pages)) is not None:
             for found in page:
                 yield found
 
     async def aput(
         self, config: RunnableConfig, checkpoint: Checkpoint, metadata: CheckpointMetadata, new_versions: ChannelVersions
     ) -> RunnableConfig:
-        return await self._run(self.put, config, checkpoint, metadata, new_versions)
+        return await self.in_thread(self.put, config, checkpoint, metadata, new_versions)
 
     async def aput_writes(self, config: RunnableConfig, writes: Sequence[tuple[str, Any]], task_id: str, task_path: str = "") -> None:
-        await self._run(self.put_writes, config, writes, task_id, task_path)
+        await self.in_thread(self.put_writes, config, writes, task_id, task_path)
 
     async def adelete_thread(self, thread_id: str) -> None:
-        await self._run(self.delete_thread, thread_id)
+        await self.in_thread(self.delete_thread, thread_id)
 
     async def adelete_for_runs(self, run_ids: Sequence[str]) -> None:
-        await self._run(self.delete_for_runs, run_ids)
+        await self.in_thread(self.delete_for_runs, run_ids)
 
     async def acopy_thread(self, source_thread_id: str, target_thread_id: str) -> None:
-        await self._run(self.copy_thread, source_thread_id, target_thread_id)
+        await self.in_thread(self.copy_thread, source_thread_id, target_thread_id)
 
     async def aprune(self, thread_ids: Sequence[str], *, strategy: str = "keep_latest") -> None:
-        await self._run(partial(self.prune, thread_ids, strategy=strategy))
+        await self.in_thread(partial(self.prune, thread_ids, strategy=strategy))
 
     async def aget_delta_channel_history(self, *, config: RunnableConfig, channels: Sequence[str]) -> Mapping[str, DeltaChannelHistory]:
-        return await self._run(partial(self.get_delta_channel_history, config=config, channels=channels))
+        return await self.in_thread(partial(self.get_delta_channel_history, config=config, channels=channels))
 
 
 def _metadata(config: RunnableConfig, metadata: CheckpointMetadata) -> CheckpointMetadata:

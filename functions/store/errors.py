@@ -27,6 +27,21 @@ class PayloadMissing(StoreError):
     """A stored checkpoint points to a payload that is not there."""
 
 
+class ThreadBusy(StoreError):
+    """Another run has the thread, for `seconds` more unless it renews its lease."""
+
+    def __init__(self, run_id: str, seconds: float) -> None:
+        super().__init__(f"Run {run_id!r} is running on this thread. Wait for its end, or stop it.")
+        self.run_id, self.seconds = run_id, seconds
+
+
+class LeaseLost(StoreError):
+    """This run gave no sign of life for longer than its lease, and another has taken the thread over: it must not write any more."""
+
+    def __init__(self) -> None:
+        super().__init__("Another run has taken this thread over. Nothing that this run does from here on is stored.")
+
+
 class AncestorMissing(StoreError):
     """A stored checkpoint is rebuilt from an ancestor that is not there."""
 

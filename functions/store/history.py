@@ -79,7 +79,7 @@ def _collect(reader: Reader, chain: Sequence[Record], missing: set[str], found: 
     for ancestor in chain:
         if not missing:
             return
-        for slot in reversed(slots(pending[ancestor.address.pk, ancestor.writes_prefix])):
+        for slot in reversed(slots(pending[ancestor.whose])):
             if slot.channel in missing:
                 found[slot.channel]["writes"].append(reader.pending_write(ancestor, slot))
         values = reader.state(ancestor)["channel_values"]

@@ -1,9 +1,14 @@
 """Keys of the checkpoints table: every part encoded, so that no two ids share a key, and sorted as the ids themselves are.
 
     pk  <principal>!<thread>
-    sk  c!<namespace>!<checkpoint>                      one checkpoint
-        w!<namespace>!<checkpoint>!<task>!<bucket>      the pending writes of one task
-        p!<namespace>!<checkpoint>!<token>!<number>     a chunk of a payload that is too large for its item
+    sk  c!<namespace>!<epoch>!<checkpoint>                      one checkpoint
+        w!<namespace>!<epoch>!<checkpoint>!<task>!<bucket>      the pending writes of one task
+        p!<namespace>!<epoch>!<checkpoint>!<token>!<number>     a chunk of a payload that is too large for its item
+        l!                                                      the lease of the thread's run (`functions.store.leases`)
+        a!<interrupt>                                           the answer that a question was given (`functions.store.claims`)
+        k!<idempotency key>                                     the run that a request has started
+
+An epoch is four hex digits, and `0000` as long as no run of the thread died (`functions.store.epochs`).
 
 `!` separates. Inside a part everything up to `"` (U+0022) is written as `"` and two hex digits. Both sort before every character that
 stays as it is, so encoded ids sort as the plain ones do (DynamoDB compares UTF-8 bytes, which is the order of code points).
@@ -34,6 +39,7 @@ class Address(NamedTuple):
     thread_id: str
     namespace: str
     checkpoint_id: str | None
+    epoch: int = 0
 
     def config(self, checkpoint_id: str) -> RunnableConfig:
         """The config LangGraph gets back for one of its checkpoints."""
@@ -74,20 +80,35 @@ def namespace_prefix(kind: str, namespace: str) -> str:
     return f"{kind}!{encode(namespace, LONGEST_NAMESPACE)}!"
 
 
-def checkpoint_key(namespace: str, checkpoint_id: str) -> str:
-    return namespace_prefix("c", namespace) + encode(checkpoint_id, LONGEST_ID)
+def epoch_prefix(kind: str, namespace: str, epoch: int) -> str:
+    return f"{namespace_prefix(kind, namespace)}{epoch:04x}!"
 
 
-def writes_prefix(namespace: str, checkpoint_id: str) -> str:
-    return f"{namespace_prefix('w', namespace)}{encode(checkpoint_id, LONGEST_ID)}!"
+def checkpoint_key(namespace: str, checkpoint_id: str, epoch: int = 0) -> str:
+    return epoch_prefix("c", namespace, epoch) + encode(checkpoint_id, LONGEST_ID)
 
 
-def writes_key(namespace: str, checkpoint_id: str, task_id: str, bucket: int) -> str:
-    return f"{writes_prefix(namespace, checkpoint_id)}{encode(task_id, LONGEST_ID)}!{bucket:05d}"
+def writes_prefix(namespace: str, checkpoint_id: str, epoch: int = 0) -> str:
+    return f"{epoch_prefix('w', namespace, epoch)}{encode(checkpoint_id, LONGEST_ID)}!"
 
 
-def chunks_prefix(namespace: str, checkpoint_id: str) -> str:
-    return f"{namespace_prefix('p', namespace)}{encode(checkpoint_id, LONGEST_ID)}!"
+def writes_key(namespace: str, checkpoint_id: str, task_id: str, bucket: int, epoch: int = 0) -> str:
+    return f"{writes_prefix(namespace, checkpoint_id, epoch)}{encode(task_id, LONGEST_ID)}!{bucket:05d}"
+
+
+def chunks_prefix(namespace: str, checkpoint_id: str, epoch: int = 0) -> str:
+    return f"{epoch_prefix('p', namespace, epoch)}{encode(checkpoint_id, LONGEST_ID)}!"
+
+
+LEASE = "l!"
+
+
+def answer_key(interrupt_id: str) -> str:
+    return f"a!{encode(interrupt_id, LONGEST_ID)}"
+
+
+def request_key(idempotency_key: str) -> str:
+    return f"k!{encode(idempotency_key, LONGEST_ID)}"
 
 
 def after(prefix: str) -> str:
@@ -95,10 +116,29 @@ def after(prefix: str) -> str:
     return prefix[:-1] + '"'
 
 
-def parts(sort_key: str) -> tuple[str | None, str | None]:
-    """(namespace, checkpoint id) of a sort key; None where the part is hashed."""
-    _kind, namespace, checkpoint_id, *_rest = sort_key.split("!")
-    return decode(namespace), decode(checkpoint_id)
+class Place(NamedTuple):
+    """What a sort key of kind c, w or p says; `namespace` and `checkpoint_id` are None where the key holds a hash of them."""
+
+    namespace: str | None
+    epoch: int
+    checkpoint_id: str | None
+
+
+def place(sort_key: str) -> Place:
+    _kind, namespace, epoch, checkpoint_id, *_rest = sort_key.split("!")
+    return Place(decode(namespace), int(epoch, 16), decode(checkpoint_id))
+
+
+def whose(sort_key: str) -> str:
+    """The encoded namespace and checkpoint of a key of kind c, w or p: the same for all that belongs to one checkpoint."""
+    _kind, namespace, _epoch, checkpoint_id, *_rest = sort_key.split("!")
+    return f"{namespace}!{checkpoint_id}"
+
+
+def in_epoch(sort_key: str, epoch: int) -> str:
+    """The same key in another epoch."""
+    kind, namespace, _epoch, *rest = sort_key.split("!")
+    return "!".join([kind, namespace, f"{epoch:04x}", *rest])
 
 
 def thread_of(pk: str) -> str | None:

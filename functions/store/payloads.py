@@ -85,7 +85,7 @@ class Chunks:
 
     def store(self, address: keys.Address, checkpoint_id: str, packed: Packed, expiry: Item) -> Item:
         token = uuid.uuid4().hex
-        prefix = f"{keys.chunks_prefix(address.namespace, checkpoint_id)}{token}!"
+        prefix = f"{keys.chunks_prefix(address.namespace, checkpoint_id, address.epoch)}{token}!"
         pieces = [packed.data[start : start + CHUNK_BYTES] for start in range(0, len(packed.data), CHUNK_BYTES)]
         self.table.put_many(
             {"pk": {"S": address.pk}, "sk": {"S": f"{prefix}{number:05d}"}, "b": {"B": piece}, **expiry}
@@ -94,7 +94,7 @@ class Chunks:
         return packed.cell(k={"S": token}, n={"N": str(len(pieces))})
 
     def load(self, address: keys.Address, checkpoint_id: str, token: str, count: int) -> bytes:
-        prefix = f"{keys.chunks_prefix(address.namespace, checkpoint_id)}{token}!"
+        prefix = f"{keys.chunks_prefix(address.namespace, checkpoint_id, address.epoch)}{token}!"
         pieces = [item["b"]["B"] for page in self.table.query(address.pk, prefix, keys.after(prefix)) for item in page]
         if len(pieces) != count:
             raise PayloadMissing(_missing(address, checkpoint_id, f"{count - len(pieces)} of {count} chunks in table {self.table.name!r}"))

@@ -11,6 +11,7 @@ from langgraph.checkpoint.base import CheckpointTuple, PendingWrite
 from langgraph.checkpoint.serde.base import SerializerProtocol
 
 from functions.store import keys
+from functions.store.epochs import Current, Epochs, current
 from functions.store.expiry import alive
 from functions.store.payloads import Payloads
 from functions.store.table import Item, Table
@@ -29,7 +30,12 @@ class Record(NamedTuple):
 
     @property
     def writes_prefix(self) -> str:
-        return keys.writes_prefix(self.address.namespace, self.checkpoint_id)
+        return keys.writes_prefix(self.address.namespace, self.checkpoint_id, self.address.epoch)
+
+    @property
+    def whose(self) -> tuple[str, str]:
+        """Partition, and what the keys of all that belongs to this checkpoint share."""
+        return self.address.pk, keys.whose(self.item["sk"]["S"])
 
     @property
     def parent(self) -> str | None:
@@ -39,14 +45,14 @@ class Record(NamedTuple):
 
 def record(item: Item) -> Record:
     pk: str = item["pk"]["S"]
-    namespace, checkpoint_id = keys.parts(item["sk"]["S"])
+    namespace, epoch, checkpoint_id = keys.place(item["sk"]["S"])
     ids = {
         "thread": keys.thread_of(pk) if "id_thread" not in item else item["id_thread"]["S"],
         "namespace": namespace if "id_namespace" not in item else item["id_namespace"]["S"],
         "checkpoint": checkpoint_id if "id_checkpoint" not in item else item["id_checkpoint"]["S"],
     }
     own_id = str(ids["checkpoint"])
-    return Record(keys.Address(pk, str(ids["thread"]), str(ids["namespace"]), own_id), own_id, item)
+    return Record(keys.Address(pk, str(ids["thread"]), str(ids["namespace"]), own_id, epoch), own_id, item)
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,36 +62,66 @@ class Reader:
     table: Table
     payloads: Payloads
     serde: SerializerProtocol
+    epochs: Epochs
 
-    def latest(self, address: keys.Address) -> Record | None:
-        for page in self.newest_first(address, None, Limit=1):
-            if page:
-                return page[0]
-        return None
+    # one checkpoint
 
     def get(self, address: keys.Address) -> CheckpointTuple | None:
         """One checkpoint, or the latest of the namespace."""
-        if address.checkpoint_id is None:
-            found = self.latest(address)
-            return self.tuples([found])[0] if found else None
-        return self._exact(address, address.checkpoint_id)
+        if address.checkpoint_id is not None:
+            return self._exact(address, address.checkpoint_id)
+        found = self.latest(address)
+        return self.tuples([found])[0] if found else None
+
+    def latest(self, address: keys.Address) -> Record | None:
+        pages = self.newest_first(address, None, Limit=1)
+        found = next((page[0] for page in pages if page), None)
+        if address.namespace == "":
+            self.epochs.see(address.pk, found.address.epoch if found else 0)
+        return found
+
+    def epoch(self, pk: str) -> int:
+        """Of the thread: as seen before, or as the key of its newest checkpoint says."""
+        known = self.epochs.of(pk)
+        return self.look_up_epoch(pk) if known is None else known
+
+    def look_up_epoch(self, pk: str) -> int:
+        low = keys.namespace_prefix("c", "")
+        pages = self.table.query(pk, low, keys.after(low), ScanIndexForward=False, Limit=1, ProjectionExpression="sk")
+        newest = next((page[0] for page in pages if page), None)
+        return self.epochs.see(pk, keys.place(newest["sk"]["S"]).epoch if newest else 0)
 
     def _exact(self, address: keys.Address, checkpoint_id: str) -> CheckpointTuple | None:
-        """Checkpoint and writes in two calls at once."""
-        prefix = keys.writes_prefix(address.namespace, checkpoint_id)
-        calls: list[Callable[[], list[Item]]] = [
-            lambda: self._get(address.pk, keys.checkpoint_key(address.namespace, checkpoint_id)),
-            lambda: self._all(address.pk, prefix, keys.after(prefix)),
-        ]
-        found, pending = self.table.calls.each(lambda call: call(), calls)
-        return self._tuple(Record(address, checkpoint_id, found[0]), pending) if found else None
+        """Checkpoint and writes in two calls at once; two more for every epoch that the thread has come through."""
+        epoch = self.epoch(address.pk)
+        at = [address._replace(epoch=number) for number in range(epoch, -1, -1)]
+        calls = [lambda place=place: self._get(place, checkpoint_id) for place in at]
+        calls += [lambda place=place: self._writes(place, checkpoint_id) for place in at]
+        answers = self.table.calls.each(lambda call: call(), calls)
+        for place, found in zip(at, answers, strict=False):
+            if found:
+                pending = answers[len(at) : len(at) + epoch - place.epoch + 1]
+                return self._tuple(Record(place, checkpoint_id, found[0]), [item for items in pending for item in items])
+        if self.look_up_epoch(address.pk) != epoch:
+            return self._exact(address, checkpoint_id)
+        return None
 
     def one(self, address: keys.Address, checkpoint_id: str) -> list[Record]:
         """The checkpoint without its writes; empty if there is none."""
-        items = self._get(address.pk, keys.checkpoint_key(address.namespace, checkpoint_id))
-        return [Record(address, checkpoint_id, item) for item in items]
+        for epoch in range(self.epoch(address.pk), -1, -1):
+            at = address._replace(epoch=epoch)
+            if items := self._get(at, checkpoint_id):
+                return [Record(at, checkpoint_id, items[0])]
+        return []
 
-    def _get(self, pk: str, sk: str) -> list[Item]:
+    def _get(self, at: keys.Address, checkpoint_id: str) -> list[Item]:
+        return self._item(at.pk, keys.checkpoint_key(at.namespace, checkpoint_id, at.epoch))
+
+    def _writes(self, at: keys.Address, checkpoint_id: str) -> list[Item]:
+        prefix = keys.writes_prefix(at.namespace, checkpoint_id, at.epoch)
+        return self._all(at.pk, prefix, keys.after(prefix))
+
+    def _item(self, pk: str, sk: str) -> list[Item]:
         item = self.table.get(pk, sk)
         return alive([item]) if item else []
 
@@ -93,11 +129,15 @@ class Reader:
         return [item for page in self.table.query(pk, low, high) for item in alive(page)]
 
     def newest_first(self, address: keys.Address, up_to: str | None, **options: Any) -> Iterator[list[Record]]:
-        """Pages of a namespace, from the checkpoint `up_to` (included) or the latest."""
+        """Pages of a namespace, from the checkpoint `up_to` (included) or the latest. What came too late is left out."""
         low = keys.namespace_prefix("c", address.namespace)
-        high = keys.after(low) if up_to is None else keys.checkpoint_key(address.namespace, up_to)
+        high = keys.after(low)
+        if up_to is not None and self.epoch(address.pk) == 0:
+            high = keys.checkpoint_key(address.namespace, up_to)
+        gate = Current()
         for page in self.table.query(address.pk, low, high, ScanIndexForward=False, **options):
-            yield [record(item) for item in alive(page)]
+            found = [item for item in alive(page) if gate.passes(*_standing(item))]
+            yield [record(item) for item in found if up_to is None or _standing(item)[1] <= keys.encode(up_to, keys.LONGEST_ID)]
 
     # listing
 
@@ -108,11 +148,12 @@ class Reader:
 
     def everywhere(self, principal: str, pk: str | None, wanted: Callable[[Record], bool], limit: int | None) -> Iterator[list[Record]]:
         """Over all namespaces of a thread, or all threads of a principal: the newest first, read as far as the caller goes."""
-        found = [header for page in self._headers(principal, pk) for header in map(record, alive(page)) if wanted(header)]
+        headers = current(item for page in self._headers(principal, pk) for item in alive(page))
+        found = [header for header in map(record, headers) if wanted(header)]
         found = sorted(found, key=lambda header: header.checkpoint_id, reverse=True)[:limit]
         for start in range(0, len(found), LISTED_AT_ONCE):
             batch = found[start : start + LISTED_AT_ONCE]
-            items = self.table.calls.each(lambda header: self._get(header.item["pk"]["S"], header.item["sk"]["S"]), batch)
+            items = self.table.calls.each(lambda header: self._item(header.item["pk"]["S"], header.item["sk"]["S"]), batch)
             yield [record(item) for found_items in items for item in found_items]
 
     def _headers(self, principal: str, pk: str | None) -> Iterator[list[Item]]:
@@ -133,17 +174,22 @@ class Reader:
     def tuples(self, records: Sequence[Record]) -> list[CheckpointTuple]:
         """With their pending writes, which cost one query per thread and namespace."""
         pending = self.writes_of(records)
-        return [self._tuple(found, pending[found.address.pk, found.writes_prefix]) for found in records]
+        return [self._tuple(found, pending[found.whose]) for found in records]
 
     def writes_of(self, records: Sequence[Record]) -> defaultdict[tuple[str, str], list[Item]]:
-        """Items of pending writes by partition and `writes_prefix`."""
-        groups: defaultdict[tuple[str, str], list[str]] = defaultdict(list)
+        """Items of pending writes by `Record.whose`. A checkpoint of an earlier epoch can have been written to in a later one."""
+        groups: defaultdict[tuple[str, str], list[Record]] = defaultdict(list)
         for found in records:
-            groups[found.address.pk, found.address.namespace].append(found.writes_prefix)
+            groups[found.address.pk, found.address.namespace].append(found)
         pending: defaultdict[tuple[str, str], list[Item]] = defaultdict(list)
-        for (pk, _), prefixes in groups.items():
-            for item in self._all(pk, min(prefixes), keys.after(max(prefixes))):
-                pending[pk, "!".join(item["sk"]["S"].split("!")[:3]) + "!"].append(item)
+        for (pk, _), group in groups.items():
+            since = {found.whose: found.address.epoch for found in group}
+            epoch = max(self.epochs.of(pk) or 0, *since.values())
+            high = max(keys.in_epoch(found.writes_prefix, epoch) for found in group)
+            for item in self._all(pk, min(found.writes_prefix for found in group), keys.after(high)):
+                owner = (pk, keys.whose(item["sk"]["S"]))
+                if keys.place(item["sk"]["S"]).epoch >= since.get(owner, epoch + 1):
+                    pending[owner].append(item)
         return pending
 
     def _tuple(self, found: Record, writes: Sequence[Item]) -> CheckpointTuple:
@@ -160,4 +206,11 @@ class Reader:
         return self.payloads.open(self.serde, found.address, found.checkpoint_id, found.item["state"])
 
     def pending_write(self, found: Record, slot: Slot) -> PendingWrite:
-        return slot.task_id, slot.channel, self.payloads.open(self.serde, found.address, found.checkpoint_id, slot.cell)
+        at = found.address._replace(epoch=slot.epoch)
+        return slot.task_id, slot.channel, self.payloads.open(self.serde, at, found.checkpoint_id, slot.cell)
+
+
+def _standing(item: Item) -> tuple[int, str]:
+    """Epoch and encoded checkpoint id."""
+    _kind, _namespace, epoch, checkpoint_id = item["sk"]["S"].split("!")
+    return int(epoch, 16), checkpoint_id

@@ -42,9 +42,10 @@ class Table:
         with self._explained():
             self.client.delete_item(TableName=self.name, Key=_key(pk, sk))
 
-    def put(self, item: Item) -> None:
+    def put(self, item: Item, **request: Any) -> None:
+        """`request`: PutItem's own arguments, as its condition."""
         with self._explained():
-            self.client.put_item(TableName=self.name, Item=item)
+            self.client.put_item(TableName=self.name, Item=item, **request)
 
     def update(self, pk: str, sk: str, **request: Any) -> Item:
         """`request`: UpdateItem's own arguments. Returns the attributes that its ReturnValues asks for."""

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import logging
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from functions.store import keys
+from functions.store.epochs import current
 from functions.store.expiry import alive, expiring
+from functions.store.moving import Move
 from functions.store.reading import HEADERS, Reader, Record, record
 from functions.store.table import Item
 
@@ -36,6 +38,7 @@ class Upkeep:
         table.delete_many(item for item in found if not item["sk"]["S"].startswith("c!"))
         if self.reader.payloads.objects:
             self.reader.payloads.objects.delete_thread(pk)
+        self.reader.epochs.forget(pk)
 
     def delete_runs(self, run_ids: Sequence[str]) -> None:
         """Scans the table: there is no index by run."""
@@ -68,22 +71,22 @@ class Upkeep:
         return found
 
     def copy_thread(self, source: str, target: str) -> None:
-        """Everything that is alive, with the same checkpoint ids; the checkpoints last, so that each appears whole."""
+        """Everything that is alive and counts, with the same checkpoint ids, in the epoch that threads begin with; the checkpoints last, so
+        that each appears whole."""
         table = self.reader.table
         source_pk, target_pk = keys.partition(self.principal, source), keys.partition(self.principal, target)
+        move = Move(target_pk, target, 0, self.reader.payloads.objects)
+        headers = [
+            item
+            for page in table.query(source_pk, "c!", keys.after("c!"), ProjectionExpression="pk, sk, expires_at")
+            for item in alive(page)
+        ]
+        since = {keys.whose(header["sk"]["S"]): keys.place(header["sk"]["S"]).epoch for header in current(headers)}
         for low, high in (("p!", keys.after("w!")), ("c!", keys.after("c!"))):
+            # in the order of epochs: what a later one holds under the same key counts
             for page in table.query(source_pk, low, high):
-                table.put_many([self._moved(item, target_pk, target) for item in alive(page)])
-
-    def _moved(self, item: Item, pk: str, thread_id: str) -> Item:
-        moved = {name: value for name, value in item.items() if name != "id_thread"} | {"pk": {"S": pk}}
-        if keys.thread_of(pk) is None:
-            moved["id_thread"] = {"S": thread_id}
-        objects = self.reader.payloads.objects
-        for name, value in moved.items():
-            if objects and "o" in value.get("M", {}):
-                moved[name] = {"M": {**value["M"], "o": {"S": objects.copy(value["M"]["o"]["S"], pk)}}}
-        return moved
+                moved = [move(item) for item in alive(page) if _counts(item, since)]
+                table.put_many({item["sk"]["S"]: item for item in moved}.values())
 
     def prune(self, thread_ids: Sequence[str], strategy: str) -> None:
         """`keep_latest`: the latest of every namespace and what its delta channels are rebuilt from; `delete`: nothing stays."""
@@ -97,12 +100,15 @@ class Upkeep:
 
     def _keep_latest(self, pk: str) -> None:
         namespaces: defaultdict[str, dict[str, Record]] = defaultdict(dict)
-        for page in self.reader.table.query(pk, "c!", keys.after("c!"), ScanIndexForward=False, ProjectionExpression=f"{HEADERS}, parent"):
-            for found in map(record, alive(page)):
-                namespaces[found.address.namespace][found.checkpoint_id] = found
+        pages = self.reader.table.query(pk, "c!", keys.after("c!"), ProjectionExpression=f"{HEADERS}, parent")
+        headers = [item for page in pages for item in alive(page)]
+        for found in map(record, current(headers)):
+            namespaces[found.address.namespace][found.checkpoint_id] = found
+        kept: set[str] = set()
         for checkpoints in namespaces.values():
-            kept = self._needed_by(next(iter(checkpoints.values())), checkpoints)
-            self._delete_checkpoints([found.item for own_id, found in checkpoints.items() if own_id not in kept])
+            needed = self._needed_by(next(iter(checkpoints.values())), checkpoints)
+            kept |= {checkpoints[own_id].item["sk"]["S"] for own_id in needed}
+        self._delete_checkpoints([item for item in headers if item["sk"]["S"] not in kept])
 
     def _needed_by(self, latest: Record, checkpoints: dict[str, Record]) -> set[str]:
         """Ids of the latest checkpoint and of its ancestors down to the snapshot of each delta channel."""
@@ -140,6 +146,15 @@ class Upkeep:
         found = [item for page in table.query(pk, *EVERYTHING, ProjectionExpression="sk, expires_at") for item in alive(page)]
         table.calls.each(touch, found[1:])
         table.calls.each(touch, found[:1])
+
+
+def _counts(item: Item, since: Mapping[str, int]) -> bool:
+    """Not what was written too late, and not what a takeover has copied: `since` has the epoch that each checkpoint counts in."""
+    sort_key = item["sk"]["S"]
+    epoch, counts_in = keys.place(sort_key).epoch, since.get(keys.whose(sort_key))
+    if counts_in is None:
+        return not sort_key.startswith("c!")
+    return epoch == counts_in if sort_key.startswith("c!") else epoch >= counts_in
 
 
 def _cells(item: Item) -> list[Item]:

@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 
 from langgraph.checkpoint.base import WRITES_IDX_MAP, writes_sort_key
 
+from functions.store import keys
 from functions.store.table import Item
 
 # An update expression holds 4 KB and 300 operators, about 150 slots; moto's parser takes a second for 100 of them, 0.1 s for 50.
@@ -28,6 +29,7 @@ class Slot(NamedTuple):
     task_id: str
     position: int
     cell: Item
+    epoch: int = 0
 
     @property
     def channel(self) -> str:
@@ -67,19 +69,29 @@ def labelled(cell: Item, channel: str, task_path: str) -> Item:
 
 def slots(items: Iterable[Item]) -> list[Slot]:
     """All writes of one checkpoint's items, in the order live execution applies them."""
-    by_task: defaultdict[str, list[Item]] = defaultdict(list)
+    by_task: defaultdict[tuple[str, int], list[Item]] = defaultdict(list)
     for item in items:
-        by_task[item["tid"]["S"]].append(item)
-    whole = [(task_id, item) for task_id, found in by_task.items() if _has_first(found) for item in found]
-    return sorted((slot for task_id, item in whole for slot in _slots(task_id, item)), key=lambda slot: slot.order)
+        by_task[item["tid"]["S"], keys.place(item["sk"]["S"]).epoch].append(item)
+    whole = [(task, item) for task, found in by_task.items() if _has_first(found) for item in found]
+    found = [slot for (task_id, epoch), item in whole for slot in _slots(task_id, epoch, item)]
+    return sorted(_by_epoch(found) if any(slot.epoch for slot in found) else found, key=lambda slot: slot.order)
+
+
+def _by_epoch(found: Iterable[Slot]) -> list[Slot]:
+    """One write a slot, where several epochs have filled it: the first of a regular one, the last of a special one."""
+    kept: dict[tuple[str, int], Slot] = {}
+    for slot in sorted(found, key=lambda slot: slot.epoch):
+        if slot.position < 0 or (slot.task_id, slot.position) not in kept:
+            kept[slot.task_id, slot.position] = slot
+    return list(kept.values())
 
 
 def _has_first(items: Iterable[Item]) -> bool:
     return any(int(item["sk"]["S"].rpartition("!")[2]) == 0 for item in items)
 
 
-def _slots(task_id: str, item: Item) -> Iterator[Slot]:
+def _slots(task_id: str, epoch: int, item: Item) -> Iterator[Slot]:
     for name, cell in item.items():
         sign = _SLOT_LETTERS.get(name[0])
         if sign and name[1:].isdigit():
-            yield Slot(task_id, sign * int(name[1:]), cell)
+            yield Slot(task_id, sign * int(name[1:]), cell, epoch)

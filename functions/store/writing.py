@@ -35,7 +35,7 @@ class Writer:
         self.table.put(
             {
                 "pk": {"S": address.pk},
-                "sk": {"S": keys.checkpoint_key(address.namespace, checkpoint_id)},
+                "sk": {"S": keys.checkpoint_key(address.namespace, checkpoint_id, address.epoch)},
                 **cells,
                 **_text("parent", address.checkpoint_id),
                 **_text("run", metadata.get("run_id")),
@@ -66,7 +66,7 @@ class Writer:
         expiry = expiring(address.pk, self.ttl_seconds)
         cells = self.payloads.cells(address, checkpoint_id, packed, expiry, limit)
         labelled = {name: writes.labelled(cell, *labels[name]) for name, cell in cells.items()}
-        sort_key = keys.writes_key(address.namespace, checkpoint_id, task_id, number)
+        sort_key = keys.writes_key(address.namespace, checkpoint_id, task_id, number, address.epoch)
         self.table.update(address.pk, sort_key, **writes.update(task_id, labelled, expiry))
 
 
@@ -76,7 +76,7 @@ def _text(name: str, value: object) -> Item:
 
 def _hashed_ids(address: keys.Address, checkpoint_id: str) -> Item:
     """Ids that the key holds only as a hash."""
-    namespace, own_id = keys.parts(keys.checkpoint_key(address.namespace, checkpoint_id))
+    namespace, _epoch, own_id = keys.place(keys.checkpoint_key(address.namespace, checkpoint_id))
     found: Item = {}
     if keys.thread_of(address.pk) is None:
         found |= _text("id_thread", address.thread_id)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import pytest
 from langgraph.checkpoint.memory import InMemorySaver
 
-from functions.store import expiry
+from functions.store import expiry, keys
 from functions.store.checkpoints import DynamoDBSaver
 from functions.store.errors import AncestorMissing
 from tests.functions.store.conftest import MakeSaver
@@ -106,7 +106,7 @@ def test_a_lost_ancestor_is_an_error(saver: DynamoDBSaver, dynamo: Dynamo, ids: 
     for own_id in ids:
         at = saver.put(at, checkpoint({}, own_id), {}, {})
         saver.put_writes(at, [("log", [own_id])], "task")
-    gone = next(item for item in dynamo.items() if item["sk"]["S"] == f"c!!{ids[0]}")
+    gone = next(item for item in dynamo.items() if item["sk"]["S"] == keys.checkpoint_key("", ids[0]))
     dynamo.client.delete_item(TableName=dynamo.checkpoints, Key={"pk": gone["pk"], "sk": gone["sk"]})
     with pytest.raises(AncestorMissing, match=rf"{ids[1]!r} of thread 't' is rebuilt from checkpoint {ids[0]!r}"):
         saver.get_delta_channel_history(config=at, channels=["log"])

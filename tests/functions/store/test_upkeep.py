@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from functions.store import keys
 from functions.store.checkpoints import DynamoDBSaver
 from tests.functions.store.conftest import MakeSaver
 from tests.support.checkpoints import config, noise, put
@@ -75,7 +76,7 @@ def test_delete_for_runs_takes_all_that_is_theirs(
     saver.delete_for_runs(["run-1"])
     left = [item["sk"]["S"] for item in dynamo.items()]
     assert len([key for key in left if key.startswith("c!")]) == 4
-    assert {key.split("!")[2] for key in left if not key.startswith("c!")} == {"never-stored"}
+    assert {keys.place(key).checkpoint_id for key in left if not key.startswith("c!")} == {"never-stored"}
     assert _objects(s3, bucket) == (2 if with_bucket else 0)
 
 

@@ -1,0 +1,68 @@
+"""A run's hold on its thread, as the saver sees it: asked before every write, and kept waiting for by the end of the run."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+from functions.store.errors import LeaseLost
+from functions.store.expiry import now
+
+Renew = Callable[[], bool]
+
+
+class Holding:
+    """Valid for a time from each renewal on, by two clocks: one stands still while an environment is frozen, the other can be set.
+
+    Args:
+        seconds: how long a renewal holds.
+        renew: extends the lease in the table; False when it is another's.
+    """
+
+    def __init__(self, seconds: float, renew: Renew, *, since: tuple[float, float]) -> None:
+        self.seconds = seconds
+        self.lost = threading.Event()
+        self._renew = renew
+        self._since = since
+        self._writing = 0
+        self._idle = threading.Condition()
+
+    def beat(self) -> bool:
+        """Renews it. Raises what the table raises; then it stays valid for as long as it was."""
+        since = clocks()
+        if not self._renew():
+            self.lost.set()
+            return False
+        self._since = since
+        return True
+
+    @property
+    def over(self) -> bool:
+        """Its time is over: another may have the thread."""
+        return any(after - before >= self.seconds for before, after in zip(self._since, clocks(), strict=True))
+
+    @contextmanager
+    def writing(self) -> Iterator[None]:
+        """Around every write. Raises `LeaseLost`; a lease whose time is over is renewed first."""
+        if self.lost.is_set() or (self.over and not self.beat()):
+            raise LeaseLost
+        with self._idle:
+            self._writing += 1
+        try:
+            yield
+        finally:
+            with self._idle:
+                self._writing -= 1
+                self._idle.notify_all()
+
+    def idle(self, timeout: float) -> bool:
+        """Whether no write is under way, at the latest after so many seconds: a cancelled run leaves its calls in their threads."""
+        with self._idle:
+            return self._idle.wait_for(lambda: self._writing == 0, timeout)
+
+
+def clocks() -> tuple[float, float]:
+    """Seconds by the monotonic clock and by the calendar."""
+    return time.monotonic(), now()
