@@ -28,6 +28,9 @@ class Settings(BaseSettings):
     table_prefix: str = Field(default="agents-", description="Prefix of the DynamoDB table names.")
     bucket: str = Field(default="", description="S3 bucket for payloads over 350 KB; empty: they are stored in chunks in the table.")
     ttl_days: int = Field(default=0, ge=0, description="Days after its last write that a thread expires; 0 keeps it.")
+    lease_seconds: float = Field(
+        default=30.0, gt=0, description="A thread whose run died is free for the next one after this long, in seconds."
+    )
     auth: Literal["iam", "none"] = Field(
         default_factory=lambda: "iam" if ON_AWS in os.environ else "none",
         description="Who the caller is: `iam` (the URL's own SigV4 identity; the default on AWS), or `none` (everybody is one local user).",

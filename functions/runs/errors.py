@@ -23,12 +23,14 @@ MESSAGES: dict[str, str] = {
     "RUN_DEADLINE": "The run reached its time limit and stopped. Send an empty run to continue it.",
     "STOPPED": "The run was stopped.",
     "CHECKPOINTER_NEEDED": "The agent asked a question, but its graph has no checkpointer to keep it: no answer could be taken.",
+    "LEASE_LOST": "The run gave no sign of life for too long, and another has taken over its thread. Load the thread again.",
     "CHECKPOINT_TOO_LARGE": "The state of this thread is too large to be stored.",
 }
 
 _BY_TYPE: dict[str, str] = {
     "langgraph.errors.GraphRecursionError": "GRAPH_STEP_LIMIT",
     "graphs.knowledge.errors.KnowledgeUnavailable": "KB_INFRA_DOWN",
+    "functions.store.errors.LeaseLost": "LEASE_LOST",
     "functions.runs.errors.CheckpointerNeeded": "CHECKPOINTER_NEEDED",
     # its cause is an AWS error, which would read as the model provider's
     "functions.store.errors.StoreError": "AGENT_INTERNAL",

@@ -21,6 +21,7 @@ from ag_ui.core import (
     StateSnapshotEvent,
 )
 from langchain_core.runnables import RunnableConfig
+from langgraph.checkpoint.base import BaseCheckpointSaver
 from langgraph.errors import GraphDrained
 from langgraph.pregel import Pregel
 from langgraph.runtime import RunControl
@@ -28,8 +29,9 @@ from langgraph.runtime import RunControl
 from functions.runs.echo import echoed
 from functions.runs.errors import MESSAGES, CheckpointerNeeded, RunRejected, serialize_agent_error
 from functions.runs.frontend import client_configurable, frontend_tools, knows_1_0, success
+from functions.runs.lease import LEASE_SECONDS, Lease, RunInProgress, acquire
 from functions.runs.thread import RUN_ID_KEY, Thread, has_checkpointer, public_keys, public_state, read_thread
-from functions.runs.turn import InputResolver, Turn, plan_turn, trailing_messages
+from functions.runs.turn import InputResolver, Turn, answered_before, plan_turn, trailing_messages
 from functions.runs.usage import UsageCounter
 from graphs.stream import AguiTransformer, MessageIdentity, Prediction, jsonable, map_interrupts, messages_to_agui, same_json
 
@@ -39,6 +41,9 @@ DRAIN_MARGIN_MS = 20_000
 """With less than this left the run stops at its next step boundary."""
 STOP_REASON = "stop"
 """`RunControl.request_drain` reason of a run that its user stopped."""
+LEASE_LOST = "lease lost"
+"""The same of a run whose thread another run has taken over."""
+TERMINAL = (EventType.RUN_FINISHED, EventType.RUN_ERROR)
 
 ConfigurableResolver = Callable[[RunAgentInput], Mapping[str, Any]]
 
@@ -57,6 +62,9 @@ async def stream_graph_agui_events(
     control: RunControl | None = None,
     remaining_ms: Callable[[], int] | None = None,
     debug: bool = False,
+    lease_seconds: float = LEASE_SECONDS,
+    wait_seconds: float = 0.0,
+    idempotency_key: str | None = None,
 ) -> AsyncGenerator[BaseEvent, None]:
     """Serve one run of any compiled graph, with any checkpointer or none.
 
@@ -72,6 +80,9 @@ async def stream_graph_agui_events(
         control: request a drain on it to stop the run at the next step boundary.
         remaining_ms: milliseconds until the deadline of this invocation.
         debug: put the exception's own text on RUN_ERROR.
+        lease_seconds: how long the thread stays this run's when its process dies; renewed three times in that time.
+        wait_seconds: how long to wait while another run has the thread; after that RUN_ERROR `RUN_IN_PROGRESS`.
+        idempotency_key: a second run with the same key on this thread is refused with `RUN_IN_PROGRESS`, unless the first one died.
 
     Yields:
         AG-UI events, RUN_STARTED first and one RUN_FINISHED or RUN_ERROR last, whatever happens. Closing the generator cancels the graph.
@@ -89,6 +100,9 @@ async def stream_graph_agui_events(
         control=control,
         remaining_ms=remaining_ms,
         debug=debug,
+        lease_seconds=lease_seconds,
+        wait_seconds=wait_seconds,
+        idempotency_key=idempotency_key,
     )
     async with aclosing(run.events()) as events:
         async for event in events:
@@ -113,6 +127,9 @@ class AgentRun:
         control: RunControl | None = None,
         remaining_ms: Callable[[], int] | None = None,
         debug: bool = False,
+        lease_seconds: float = LEASE_SECONDS,
+        wait_seconds: float = 0.0,
+        idempotency_key: str | None = None,
     ) -> None:
         self._input = input
         self._graph = graph
@@ -126,6 +143,8 @@ class AgentRun:
         self._control = control or RunControl()
         self._remaining_ms = remaining_ms
         self._debug = debug
+        self._lease_seconds, self._wait_seconds, self._idempotency_key = lease_seconds, wait_seconds, idempotency_key
+        self._lease: Lease | None = None
         self._usage = UsageCounter()
         self._turn: Turn | None = None
         self._history: Sequence[Any] = ()
@@ -140,22 +159,77 @@ class AgentRun:
             self._config["recursion_limit"] = recursion_limit
 
     async def prepare(self) -> Turn:
-        """Read the thread's checkpoint and decide what the input means.
+        """Take the thread's lease, read its checkpoint and decide what the input means. The lease is given back by `events`; where that is
+        never read, it ends by itself.
 
         Raises:
+            RunInProgress: another run has the thread, or this request has started one before.
             RunRejected: it means nothing here. Other errors (the table is unreachable) belong on the stream.
         """
         if self._resolve_configurable is not None:
             own = harmless(self._resolve_configurable(self._input))
             self._config["configurable"] = {**self._config["configurable"], **own}
-        thread = await read_thread(self._graph, self._config)
-        self._history = thread.messages
-        self._turn = await plan_turn(self._input, thread, self._graph, self._config, self._resolve, self._settable_keys)
+        await self._take_lease()
+        try:
+            self._turn = await self._plan()
+        except BaseException:
+            await self._release()
+            raise
         return self._turn
 
+    async def _take_lease(self) -> None:
+        saver = self._graph.checkpointer
+        if not isinstance(saver, BaseCheckpointSaver):
+            return
+        self._lease = await acquire(
+            saver,
+            self._input.thread_id,
+            run_id=self._input.run_id,
+            seconds=self._lease_seconds,
+            wait=self._wait_seconds,
+            remaining_ms=self._remaining_ms,
+        )
+        if self._lease.checkpointer is not saver:
+            self._graph = self._graph.copy({"checkpointer": self._lease.checkpointer})
+
+    async def _release(self) -> None:
+        lease, self._lease = self._lease, None
+        if lease is not None:
+            await lease.release()
+
+    async def _plan(self) -> Turn:
+        lease, key = self._lease, self._idempotency_key
+        if lease and key and (started := await lease.run_of_request(key)) is not None and started != lease.died:
+            raise RunInProgress(started, f"This request has started the run {started} before.")
+        thread = await read_thread(self._graph, self._config)
+        self._history = thread.messages
+        asked = {i.id for i in thread.interrupts} | {entry.interrupt_id for entry in self._input.resume or ()}
+        claimed = await lease.answers(sorted(asked)) if lease and asked else None
+        alone = lease is None or lease.alone
+        turn = await plan_turn(self._input, thread, self._graph, self._config, self._resolve, self._settable_keys, claimed, alone)
+        if lease and (answered := await lease.claim(dict(turn.claims))):
+            raise answered_before(answered[0])
+        if lease and key:
+            await lease.started(key)
+        return turn
+
     async def events(self) -> AsyncGenerator[BaseEvent, None]:
-        """The stream: RUN_STARTED, the run, one terminal event."""
+        """The stream: RUN_STARTED, the run, one terminal event. That one is sent when the thread is free: its reader may run it again."""
         yield self._started()
+        end: BaseEvent | None = None
+        try:
+            async with aclosing(self._to_the_end()) as events:
+                async for event in events:
+                    if event.type in TERMINAL:
+                        end = event
+                    else:
+                        yield event
+        finally:
+            await self._release()
+        if end is not None:
+            yield end
+
+    async def _to_the_end(self) -> AsyncGenerator[BaseEvent, None]:
         try:
             async with aclosing(self._body()) as body:
                 async for event in body:
@@ -166,6 +240,8 @@ class AgentRun:
 
     async def _body(self) -> AsyncGenerator[BaseEvent, None]:
         turn = self._turn or await self.prepare()
+        if self._lease is not None:
+            self._lease.beat(lambda: self._control.request_drain(LEASE_LOST))
         for notice in turn.notices:
             yield notice
         if turn.runs:
@@ -272,7 +348,7 @@ class AgentRun:
         return RunFinishedEvent.model_validate({**ids, "outcome": outcome, "usage": self._usage.total()})
 
     def _drained(self, reason: str) -> list[BaseEvent]:
-        code = "STOPPED" if reason == STOP_REASON else "RUN_DEADLINE"
+        code = {STOP_REASON: "STOPPED", LEASE_LOST: "LEASE_LOST"}.get(reason, "RUN_DEADLINE")
         events = self._transformer.close(failed=MESSAGES[code])
         if code == "STOPPED" and knows_1_0(self._input.protocol_version):
             return [*events, self._finished({"type": "cancelled"})]

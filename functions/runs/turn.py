@@ -20,6 +20,7 @@ from functions.runs.answers import Answers, match_answers, value_digests
 from functions.runs.errors import RunRejected
 from functions.runs.frontend import frontend_tools
 from functions.runs.thread import ANSWER_KEY, Thread, earlier_states, given_answers, has_checkpointer, public_state
+from functions.store.claims import Claim
 from graphs.stream import jsonable, message_from_agui, messages_from_agui, messages_to_agui, same_json, wire_call_ids
 
 log = logging.getLogger(__name__)
@@ -42,6 +43,8 @@ class Turn:
     notices: Sequence[BaseEvent] = ()
     metadata: Mapping[str, str] = field(default_factory=dict)
     """What the run's checkpoints keep about this input."""
+    claims: Mapping[str, Claim] = field(default_factory=dict)
+    """The answers, by interrupt, that belong to their questions from now on."""
     unsent: Sequence[BaseMessage] = ()
     """New messages that were not taken, shown at the end of the snapshot so that the client does not drop them."""
 
@@ -53,8 +56,15 @@ async def plan_turn(
     config: RunnableConfig,
     resolve: InputResolver | None,
     state_keys: Sequence[str],
+    claimed: Mapping[str, Claim] | None,
+    alone: bool,
 ) -> Turn:
     """What this input means for this thread.
+
+    Args:
+        claimed: the answers that earlier runs were started with, by interrupt, of those that this input is about. What is still open was
+            claimed by a run that died before the graph heard it. None: not known, the checkpoints tell.
+        alone: no other process can be running this thread.
 
     Raises:
         RunRejected: it means nothing (422), answers a question wrongly (`INVALID_RESUME`), or answers one again whose run has not ended
@@ -64,8 +74,8 @@ async def plan_turn(
         given = _graph_input(input, messages_from_agui(input.messages), graph, resolve, state_keys, thread)
         return Turn(given, notices=match_answers(input.resume or (), ()).ignored)
     new = _new_messages(input, thread)
-    answers = match_answers(input.resume or (), thread.interrupts)
-    repeated = await _repeated_answers(answers, thread, graph, config)
+    answers = _with_claimed(match_answers(input.resume or (), thread.interrupts), claimed or {}, thread)
+    repeated = await _repeated_answers(answers, thread, graph, config, claimed)
     if thread.interrupts:
         shared = _shared_state(input, graph, state_keys, thread) if answers.values else {}
         return _answering(answers, new, await _not_yet_set(shared, graph, config))
@@ -73,10 +83,10 @@ async def plan_turn(
         given = _graph_input(input, [*_lost_results(thread, new), *new], graph, resolve, state_keys, thread)
         return Turn(given, notices=answers.ignored)
     if input.resume:
-        if thread.unfinished and not thread.failed:
+        if thread.unfinished and not thread.failed and not alone:
             raise RunRejected(409, "RUN_IN_PROGRESS", STILL_RUNNING)
-        # the run that the answer started has failed at a later step: the same answer again is its retry
-        return Turn(runs=thread.failed and repeated, notices=answers.ignored)
+        # the run that the answer started has failed at a later step: the same answer again is its retry. One that died is continued
+        return Turn(runs=thread.unfinished and (repeated or not thread.failed), notices=answers.ignored)
     if again := _edited(input, thread) or _regenerated(input, thread):
         fork = await _state_before(str(again[0].id), graph, config)
         return Turn(_graph_input(input, again, graph, resolve, state_keys, thread), fork=fork)
@@ -92,16 +102,38 @@ def _answering(answers: Answers, new: Sequence[BaseMessage], shared: Mapping[str
     results = [m for m in new if isinstance(m, ToolMessage)]
     update = {**shared, **({"messages": results} if results else {})} or None
     metadata = {ANSWER_KEY + interrupt_id: digest for interrupt_id, digest in answers.digests.items()}
-    return Turn(Command(resume=answers.values, update=update), notices=answers.ignored, metadata=metadata, unsent=unsent)
+    claims = {interrupt_id: Claim(digest, answers.values[interrupt_id]) for interrupt_id, digest in answers.digests.items()}
+    resume: Command[Any] = Command(resume=answers.values, update=update)
+    return Turn(resume, notices=answers.ignored, metadata=metadata, claims=claims, unsent=unsent)
 
 
-async def _repeated_answers(answers: Answers, thread: Thread, graph: Pregel[Any, Any, Any, Any], config: RunnableConfig) -> bool:
+def _with_claimed(answers: Answers, claimed: Mapping[str, Claim], thread: Thread) -> Answers:
+    """The run that claimed an answer died before the graph heard it: it is heard now, whatever else was sent."""
+    still_open = {interrupt.id for interrupt in thread.interrupts} & claimed.keys()
+    for interrupt_id, claim in ((interrupt_id, claimed[interrupt_id]) for interrupt_id in sorted(still_open)):
+        if answers.digests.get(interrupt_id, claim.digest) != claim.digest:
+            raise answered_before(interrupt_id)
+        answers.values[interrupt_id], answers.digests[interrupt_id] = claim.value, claim.digest
+    return answers
+
+
+def answered_before(interrupt_id: str) -> RunRejected:
+    return RunRejected(409, "ALREADY_ANSWERED", f"The question {interrupt_id} was answered before, and differently.")
+
+
+async def _repeated_answers(
+    answers: Answers, thread: Thread, graph: Pregel[Any, Any, Any, Any], config: RunnableConfig, claimed: Mapping[str, Claim] | None
+) -> bool:
     """Whether there are any. A question takes one answer: the same again (a double click) changes nothing, another one is too late."""
-    given = {i: frozenset([digest]) for i, digest in (await given_answers(graph, config, answers.unknown)).items()}
+    if claimed is None:
+        told = await given_answers(graph, config, answers.unknown)
+    else:
+        told = {interrupt_id: claimed[interrupt_id].digest for interrupt_id in answers.unknown if interrupt_id in claimed}
+    given = {interrupt_id: frozenset([digest]) for interrupt_id, digest in told.items()}
     given |= {i: value_digests(value) for i, value in thread.answered.items() if i in answers.unknown}
     for interrupt_id, digests in given.items():
         if answers.unknown[interrupt_id] not in digests:
-            raise RunRejected(409, "ALREADY_ANSWERED", f"The question {interrupt_id} was answered before, and differently.")
+            raise answered_before(interrupt_id)
     return bool(given)
 
 

@@ -1,4 +1,5 @@
-"""Errors before a stream: a status and `{"error": {"code", "message"}}`, never a stack trace or an echo of the input."""
+"""Errors before a stream: a status and `{"error": {"code", "message"}}`, never a stack trace or an echo of the input. A busy thread's has
+`runId` too, the run that has it."""
 
 from __future__ import annotations
 
@@ -10,6 +11,7 @@ from fastapi.responses import JSONResponse
 from starlette.exceptions import HTTPException
 
 from functions.runs.errors import RunRejected
+from functions.runs.lease import RunInProgress
 
 log = logging.getLogger(__name__)
 
@@ -33,13 +35,14 @@ def install(app: FastAPI) -> None:
     app.add_exception_handler(Exception, _unexpected)
 
 
-def answer(status: int, code: str, message: str) -> JSONResponse:
-    return JSONResponse({"error": {"code": code, "message": message}}, status_code=status)
+def answer(status: int, code: str, message: str, **more: str) -> JSONResponse:
+    return JSONResponse({"error": {"code": code, "message": message, **more}}, status_code=status)
 
 
 async def _problem(request: Request, error: Exception) -> JSONResponse:
     assert isinstance(error, (Problem, RunRejected))
-    return answer(error.status, error.code, error.message)
+    run = {"runId": error.run_id} if isinstance(error, RunInProgress) else {}
+    return answer(error.status, error.code, error.message, **run)
 
 
 async def _http(request: Request, error: Exception) -> JSONResponse:

@@ -15,6 +15,7 @@ from functions.runs.connect import connect_events
 from functions.runs.errors import RunRejected
 from functions.web.current import Caller, Here
 from functions.web.openapi import body_of
+from functions.web.preferences import idempotency_key, wait_seconds
 from functions.web.problems import Problem
 from functions.web.run_input import check_thread_id, frontend_of, read_json, read_run_input
 from functions.web.served import Served
@@ -28,6 +29,7 @@ STREAM: dict[int | str, dict[str, Any]] = {
         "content": {"text/event-stream": {}},
     },
     400: {"description": "The body is not JSON."},
+    409: {"description": "Another run has the thread (`RUN_IN_PROGRESS`, with its `runId`), or the question has another answer."},
     413: {"description": "The body is too large."},
     422: {"description": "A field is missing or wrong, or the input means nothing for this thread."},
 }
@@ -41,7 +43,10 @@ router = APIRouter()
 
 @router.post("/", response_class=Response, responses=STREAM, openapi_extra=RUN_BODY, summary="Run the agent")
 async def run(request: Request, served: Here, who: Caller) -> Response:
-    """AG-UI: a RunAgentInput in, events out. `new HttpAgent({url})` needs nothing else."""
+    """AG-UI: a RunAgentInput in, events out. `new HttpAgent({url})` needs nothing else.
+
+    `Idempotency-Key`: the same request again starts nothing (409, with the run that it started). `Prefer: wait=N`: waits up to N seconds
+    for a thread that another run has."""
     input = await read_run_input(request, served.settings.max_body_bytes)
     agent_run = _agent_run(served, request, who, input)
     await _prepare(agent_run)
@@ -76,6 +81,9 @@ def _agent_run(served: Served, request: Request, who: str, input: RunAgentInput)
         context=options.context,
         remaining_ms=getattr(context, "get_remaining_time_in_millis", None),
         debug=served.settings.debug,
+        lease_seconds=served.settings.lease_seconds,
+        wait_seconds=wait_seconds(request),
+        idempotency_key=idempotency_key(request),
     )
 
 

@@ -1,0 +1,192 @@
+"""One run per thread. A run takes the thread's lease first, beats while it goes, and gives it back before its last event is sent.
+
+With `DynamoDBSaver` the lease is in the table and holds against every process. With any other checkpointer it is in this process, where
+that checkpointer's threads are; a graph without one has no threads to hold.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import threading
+import time
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any, Protocol
+
+from botocore.exceptions import BotoCoreError, ClientError
+from langgraph.checkpoint.base import BaseCheckpointSaver
+
+from functions.runs.errors import RunRejected
+from functions.runs.local_lease import LocalLease
+from functions.store.errors import StoreError, ThreadBusy
+from functions.store.holding import Holding, clocks
+
+if TYPE_CHECKING:
+    from functions.store.checkpoints import DynamoDBSaver
+    from functions.store.claims import Claim
+    from functions.store.leases import Grant
+
+log = logging.getLogger(__name__)
+
+LEASE_SECONDS = 30.0
+BEATS = 3
+"""In the time of a lease: two can fail."""
+PAST_DEADLINE = 5.0
+"""Seconds that a lease outlives the deadline of its invocation: no longer, since nobody gives it back then."""
+SETTLING = 5.0
+"""Seconds that the end of a run waits for writes that its cancelled tasks have left under way."""
+POLL_SECONDS = 0.25
+
+RemainingMs = Callable[[], int]
+
+
+class RunInProgress(RunRejected):
+    """Another run has the thread: `run_id`."""
+
+    def __init__(self, run_id: str, message: str = "A run is in progress on this thread. Wait for its end.") -> None:
+        super().__init__(409, "RUN_IN_PROGRESS", message)
+        self.run_id = run_id
+
+
+class Lease(Protocol):
+    """A thread that is held. `fence` rises with every lease of the thread; `lost` is set when another run has taken it over; `died`: id of
+    the run that it was taken over from."""
+
+    fence: int
+    died: str | None
+    lost: threading.Event
+    alone: bool
+    """No run of any process is at work on this thread: one that is not finished has died."""
+
+    @property
+    def checkpointer(self) -> BaseCheckpointSaver[Any]:
+        """What the run reads and writes with."""
+
+    def beat(self, on_lost: Callable[[], None]) -> None:
+        """From now on it is renewed, by a thread of its own; `on_lost` is called there."""
+
+    async def release(self) -> None:
+        """Gives it back. Never raises what the table raises: it is logged, and the lease ends by itself."""
+
+    async def answers(self, interrupt_ids: list[str]) -> Mapping[str, Claim] | None:
+        """What earlier runs claimed as the answers to these questions; None: claims are not kept."""
+
+    async def claim(self, answers: dict[str, Claim]) -> list[str]:
+        """Claims the answers; returns the interrupts that have another one already."""
+
+    async def run_of_request(self, key: str) -> str | None:
+        """The run that this `Idempotency-Key` has started."""
+
+    async def started(self, key: str) -> None:
+        """The key belongs to this run."""
+
+
+async def acquire(
+    checkpointer: BaseCheckpointSaver[Any],
+    thread_id: str,
+    *,
+    run_id: str,
+    seconds: float = LEASE_SECONDS,
+    wait: float = 0.0,
+    remaining_ms: RemainingMs | None = None,
+) -> Lease:
+    """The lease of a thread.
+
+    Args:
+        seconds: how long it holds without a beat.
+        wait: seconds to wait for a busy thread.
+        remaining_ms: milliseconds until the deadline of this invocation, past which it never holds.
+
+    Raises:
+        RunInProgress: another run has the thread.
+    """
+    until = time.monotonic() + wait
+    while True:
+        try:
+            return await _take(checkpointer, thread_id, run_id, seconds, remaining_ms)
+        except ThreadBusy as busy:
+            left = until - time.monotonic()
+            if left <= 0:
+                raise RunInProgress(busy.run_id) from busy
+        await asyncio.sleep(min(POLL_SECONDS, left))
+
+
+async def _take(
+    checkpointer: BaseCheckpointSaver[Any], thread_id: str, run_id: str, seconds: float, remaining_ms: RemainingMs | None
+) -> Lease:
+    if not hasattr(checkpointer, "leases"):
+        return LocalLease(checkpointer, thread_id, run_id, seconds)
+    saver: DynamoDBSaver = checkpointer  # type: ignore[assignment]  # not imported: boto3 takes longer than a run without it
+    since = clocks()
+    grant = await saver.in_thread(saver.leases.take, saver.partition(thread_id), run_id, _lasting(seconds, remaining_ms))
+    return TableLease(saver, grant, seconds, remaining_ms, since)
+
+
+def _lasting(seconds: float, remaining_ms: RemainingMs | None) -> float:
+    return seconds if remaining_ms is None else min(seconds, remaining_ms() / 1_000 + PAST_DEADLINE)
+
+
+class TableLease:
+    """A lease in the table of a `DynamoDBSaver`."""
+
+    alone = True
+
+    def __init__(
+        self, saver: DynamoDBSaver, grant: Grant, seconds: float, remaining_ms: RemainingMs | None, since: tuple[float, float]
+    ) -> None:
+        self.fence, self.died = grant.fence, grant.died
+        self._grant, self._seconds, self._remaining_ms = grant, seconds, remaining_ms
+        self._leases = saver.leases
+        self._holding = Holding(seconds, self._renew, since=since)
+        self._ended = threading.Event()
+        self.lost = self._holding.lost
+        self._saver = saver.held(grant, self._holding)
+
+    @property
+    def checkpointer(self) -> DynamoDBSaver:
+        return self._saver
+
+    def _renew(self) -> bool:
+        return self._leases.beat(self._grant, _lasting(self._seconds, self._remaining_ms))
+
+    def beat(self, on_lost: Callable[[], None]) -> None:
+        threading.Thread(target=self._keep_beating, args=(on_lost,), name=f"lease-{self._grant.run_id}", daemon=True).start()
+
+    def _keep_beating(self, on_lost: Callable[[], None]) -> None:
+        while not self._ended.wait(self._seconds / BEATS):
+            try:
+                alive = self._holding.beat()
+            except (BotoCoreError, ClientError, StoreError) as error:
+                log.warning("the lease of run %s was not renewed: %s", self._grant.run_id, error)
+                continue
+            if not alive:
+                log.error("run %s has lost its thread to another run", self._grant.run_id)
+                on_lost()
+                return
+
+    async def release(self) -> None:
+        self._ended.set()
+        if not self.lost.is_set():
+            await self._saver.in_thread(self._give_back)
+
+    def _give_back(self) -> None:
+        try:
+            self._leases.give_back(self._grant, clean=self._holding.idle(SETTLING))
+        except (BotoCoreError, ClientError, StoreError):
+            log.exception("the lease of run %s was not given back: the thread is free in %.0f s", self._grant.run_id, self._seconds)
+
+    async def answers(self, interrupt_ids: list[str]) -> Mapping[str, Claim]:
+        saver = self._saver
+        return await saver.in_thread(saver.claims.answers, self._grant.pk, interrupt_ids)
+
+    async def claim(self, answers: dict[str, Claim]) -> list[str]:
+        saver = self._saver
+        return await saver.in_thread(saver.claims.claim, self._grant.pk, self._grant.run_id, answers)
+
+    async def run_of_request(self, key: str) -> str | None:
+        saver = self._saver
+        return await saver.in_thread(saver.claims.run_of_request, self._grant.pk, key)
+
+    async def started(self, key: str) -> None:
+        saver = self._saver
+        await saver.in_thread(saver.claims.request, self._grant.pk, self._grant.run_id, key)
