@@ -9,6 +9,8 @@ from infra.cli.check import check
 from infra.cli.dev import dev
 from infra.cli.invoke import invoke
 from infra.cli.test import test
+from infra.cli.threads import delete_thread, list_threads, show_thread
+from infra.cli.threads_import import import_threads
 
 app = typer.Typer(
     name="agents",
@@ -25,6 +27,13 @@ app.command()(invoke)
 app.command()(check)
 app.command(context_settings=PASS_ON)(test)
 app.command(context_settings=PASS_ON)(bench)
+
+threads_app = typer.Typer(help="The stored conversations: list, show, delete, import.", no_args_is_help=True)
+threads_app.command("list")(list_threads)
+threads_app.command("show")(show_thread)
+threads_app.command("delete")(delete_thread)
+threads_app.command("import")(import_threads)
+app.add_typer(threads_app, name="threads")
 
 
 def main() -> None:

@@ -1,0 +1,145 @@
+"""`agents threads list|show|delete` on what runs have left in the tables."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+import click
+import pytest
+
+from functions.settings import get_settings
+from functions.store.checkpoints import DynamoDBSaver
+from infra.cli.conversation import told
+from tests.infra.cli.conftest import Deployment, said
+from tests.support.checkpoints import config, noise, put
+
+if TYPE_CHECKING:
+    from mypy_boto3_s3 import S3Client
+
+
+def test_list(deployment: Deployment) -> None:
+    """The latest first, of all agents or of one, no more than asked for; as a table and as JSON."""
+    deployment.talk("dev", said("start demo", "one"), said("second", "two"))
+    deployment.talk("reactAgent", said("hello\nthere", "one"))
+    lines = deployment.run("list").stdout.splitlines()
+    assert [line.split()[2:4] for line in lines] == [["reactAgent", "one"], ["dev", "two"], ["dev", "one"]]
+    assert [line.endswith(title) for line, title in zip(lines, ("hello there", "second", "start demo"), strict=True)] == [True] * 3
+    rows = json.loads(deployment.run("list", "--agent", "dev", "--limit", "1", "--json").stdout)
+    assert [(row["threadId"], row["agent"], row["title"], row["createdAt"] <= row["updatedAt"]) for row in rows] == [
+        ("two", "dev", "second", True)
+    ]
+
+
+def test_nothing_to_list(deployment: Deployment) -> None:
+    """It says whose and where; JSON stays JSON."""
+    result = deployment.run("list", "--principal", "eve")
+    assert (result.exit_code, result.stdout) == (0, "")
+    assert result.stderr == f"No conversations of eve in {deployment.dynamo.endpoint}.\n"
+    assert deployment.run("list", "--json").stdout == "[]\n"
+
+
+def test_show(deployment: Deployment) -> None:
+    """What was said, what is asked with the command that answers it, and the state; as JSON what the routes give."""
+    deployment.talk("dev", said("start demo", "t"))
+    lines = deployment.run("show", "t", "--agent", "dev").stdout.splitlines()
+    assert lines[0] == "user: start demo"
+    assert lines[1].startswith("? ")
+    assert [line.strip()[:2] for line in lines[2:6]] == ["1.", "2.", "3.", "4."]
+    assert lines[6:8] == [
+        "Waiting for an answer. To give it:",
+        """  agents invoke dev --thread t --resume '{"value": "weather"}'""",
+    ]
+    found = json.loads(deployment.run("show", "t", "--agent", "dev", "--json").stdout)
+    assert [(message["role"], message["content"]) for message in found["messages"]] == [("user", "start demo")]
+    assert (len(found["interrupts"]), found["threadId"], found["state"]) == (1, "t", {"input": "start demo"})
+
+
+def test_show_rebuilds_what_is_stored_as_additions(deployment: Deployment) -> None:
+    """Several turns with tools: every message is there, calls beside their results."""
+    turns = [said(text, "t", run) for text, run in (("天气 in Paris", "r1"), ("again", "r2"))]
+    deployment.talk("dev", *(turn | {"state": {"devIntent": "weather"}} for turn in turns))
+    text = deployment.run("show", "t", "--agent", "dev").stdout
+    roles = [message["role"] for message in json.loads(deployment.run("show", "t", "--agent", "dev", "--json").stdout)["messages"]]
+    assert roles.count("user") == 2
+    assert "tool" in roles
+    assert [text.count(part) for part in ("user: ", "→ get_weather", "← get_weather")] == [2, roles.count("tool"), roles.count("tool")]
+    assert text.count("assistant: ") > 0
+    assert '"devIntent": "weather"' in text.splitlines()[-1]
+
+
+@pytest.mark.parametrize(
+    ("content", "line"),
+    [
+        ("a\x1b[2Jb", "user: a[2Jb"),
+        ([{"type": "text", "text": "See"}, {"type": "image", "source": {}}], "user: See [image]"),
+        ("", None),
+    ],
+)
+def test_a_message_as_text(content: object, line: str | None) -> None:
+    """Control characters go, other parts than text are named, and what is empty is left out."""
+    thread = {"threadId": "t", "messages": [{"role": "user", "id": "1", "content": content}], "interrupts": [], "state": {}}
+    assert [click.unstyle(one) for one in told(thread, "dev", None)] == ([line] if line else [])
+
+
+def test_delete(deployment: Deployment, s3: S3Client, bucket: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It names what is there, asks, and leaves nothing of the thread and everything of its neighbours."""
+    monkeypatch.setenv("AGENTS_BUCKET", bucket)
+    get_settings.cache_clear()
+    deployment.talk("dev", said("start demo", "keep"))
+    kept = deployment.items()
+    deployment.talk("dev", said("start demo", "t"))
+    saver = DynamoDBSaver(deployment.dynamo.checkpoints, client=deployment.dynamo.client, bucket=bucket, objects_client=s3)
+    put(saver.for_principal("dev:local"), config("t"), {"x": noise(400_000)})
+    refused = deployment.run("delete", "t", "--agent", "dev", typed="n\n")
+    assert refused.exit_code == 1
+    assert "its row ('start demo'), 3 checkpoints, 2 tasks with pending writes, 1 object in s3://bucket-" in refused.stdout
+    assert deployment.run("list").stdout.count("start demo") == 2
+    done = deployment.run("delete", "t", "--agent", "dev", "--yes")
+    assert (done.exit_code, done.stdout.splitlines()[-1]) == (0, "Deleted.")
+    assert deployment.items() == kept
+    assert s3.list_objects_v2(Bucket=bucket)["KeyCount"] == 0
+
+
+@pytest.mark.parametrize(
+    "words", [["show", "--agent", "dev"], ["delete", "--agent", "dev", "--yes"], ["delete", "--agent", "other", "--yes"]]
+)
+def test_an_unknown_thread(deployment: Deployment, words: list[str]) -> None:
+    """It says so and ends with 1, and has left nothing behind."""
+    result = deployment.run(words[0], "nope", *words[1:])
+    assert (result.exit_code, result.stdout) == (1, "")
+    assert f"local has no thread nope with {words[2]}" in result.stderr
+    assert deployment.items() == []
+
+
+def test_a_thread_at_work_is_not_deleted(deployment: Deployment) -> None:
+    """While a run has its lease, which names the run."""
+    deployment.talk("dev", said("start demo", "t"))
+    saver = DynamoDBSaver(deployment.dynamo.checkpoints, client=deployment.dynamo.client).for_principal("dev:local")
+    grant = saver.leases.take(saver.partition("t"), "run-7", 30)
+    result = deployment.run("delete", "t", "--agent", "dev", "--yes")
+    assert (result.exit_code, "Run run-7 is in progress" in result.stderr) == (1, True)
+    saver.leases.give_back(grant)
+    assert deployment.run("delete", "t", "--agent", "dev", "--yes").exit_code == 0
+
+
+@pytest.mark.parametrize(
+    ("words", "variables", "code", "said"),
+    [
+        (["list"], {"AGENTS_TABLE_PREFIX": "nowhere-"}, 1, "'nowhere-threads' does not exist at http"),
+        (["list"], {"AGENTS_TTL_DAYS": "soon"}, 2, "A setting is wrong"),
+        (["list"], {"AWS_ENDPOINT_URL": "http://127.0.0.1:9"}, 1, "Could not connect"),
+        (["list", "--on", "dev"], {}, 1, "No `agents dev` runs with the data of"),
+        (["list"], {"AWS_ENDPOINT_URL": "", "AWS_REGION": "", "AWS_DEFAULT_REGION": ""}, 1, "no AWS region is set. Start it: agents dev"),
+        (["show", "t", "--agent", "nobody"], {}, 2, "There is no agent 'nobody'. Agents: "),
+    ],
+)
+def test_errors_say_what_to_do(
+    deployment: Deployment, monkeypatch: pytest.MonkeyPatch, words: list[str], variables: dict[str, str], code: int, said: str
+) -> None:
+    """One sentence on stderr, no traceback."""
+    for name, value in variables.items():
+        monkeypatch.setenv(name, value) if value else monkeypatch.delenv(name)
+    get_settings.cache_clear()
+    result = deployment.run(*words)
+    assert (result.exit_code, said in result.stderr, "Traceback" in result.stderr) == (code, True, False), result.stderr
