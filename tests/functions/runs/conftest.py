@@ -8,7 +8,10 @@ from typing import Any
 import pytest
 
 from tests.support.agent_thread import AgentThread
+from tests.support.dynamodb import bucket, dynamo, moto_client, moto_endpoint, s3
 from tests.support.streams import StreamRecorder
+
+__all__ = ["bucket", "dynamo", "moto_client", "moto_endpoint", "s3"]
 
 NewThread = Callable[..., AgentThread]
 
