@@ -67,8 +67,8 @@ def moto_endpoint() -> Iterator[str]:
 
 @contextmanager
 def moto_server() -> Iterator[str]:
-    """Its address. It is the local stack's, one request at a time: moto alone checks a condition and writes in two steps, so that of sixteen
-    conditional updates at once several succeed."""
+    """Its address. It is the local stack's, one request at a time: moto alone checks a condition and writes in two steps, so that of
+    sixteen conditional updates at once several succeed."""
     server = listen(JournaledApp(emulator(), None))
     serving = threading.Thread(target=server.serve_forever, daemon=True)
     serving.start()
