@@ -32,11 +32,10 @@ def test_list(deployment: Deployment) -> None:
 
 
 def test_nothing_to_list(deployment: Deployment) -> None:
-    """It says whose and where; JSON stays JSON."""
+    """It says whose and where."""
     result = deployment.run("list", "--principal", "eve")
     assert (result.exit_code, result.stdout) == (0, "")
     assert result.stderr == f"No conversations of eve in {deployment.dynamo.endpoint}.\n"
-    assert deployment.run("list", "--json").stdout == "[]\n"
 
 
 def test_show(deployment: Deployment) -> None:
@@ -60,11 +59,8 @@ def test_show_rebuilds_what_is_stored_as_additions(deployment: Deployment) -> No
     turns = [said(text, "t", run) for text, run in (("天气 in Paris", "r1"), ("again", "r2"))]
     deployment.talk("dev", *(turn | {"state": {"devIntent": "weather"}} for turn in turns))
     text = deployment.run("show", "t", "--agent", "dev").stdout
-    roles = [message["role"] for message in json.loads(deployment.run("show", "t", "--agent", "dev", "--json").stdout)["messages"]]
-    assert roles.count("user") == 2
-    assert "tool" in roles
-    assert [text.count(part) for part in ("user: ", "→ get_weather", "← get_weather")] == [2, roles.count("tool"), roles.count("tool")]
-    assert text.count("assistant: ") > 0
+    parts = ("user: ", "assistant: ", "→ get_weather", "← get_weather", "state ")
+    assert [text.count(part) for part in parts] == [2, 2, 2, 2, 1]
     assert '"devIntent": "weather"' in text.splitlines()[-1]
 
 
@@ -94,7 +90,6 @@ def test_delete(deployment: Deployment, s3: S3Client, bucket: str, monkeypatch: 
     refused = deployment.run("delete", "t", "--agent", "dev", typed="n\n")
     assert refused.exit_code == 1
     assert "its row ('start demo'), 3 checkpoints, 2 tasks with pending writes, 1 object in s3://bucket-" in refused.stdout
-    assert deployment.run("list").stdout.count("start demo") == 2
     done = deployment.run("delete", "t", "--agent", "dev", "--yes")
     assert (done.exit_code, done.stdout.splitlines()[-1]) == (0, "Deleted.")
     assert deployment.items() == kept
@@ -114,13 +109,12 @@ def test_an_unknown_thread(deployment: Deployment, words: list[str]) -> None:
 
 def test_a_thread_at_work_is_not_deleted(deployment: Deployment) -> None:
     """While a run has its lease, which names the run."""
-    deployment.talk("dev", said("start demo", "t"))
     saver = DynamoDBSaver(deployment.dynamo.checkpoints, client=deployment.dynamo.client).for_principal("dev:local")
-    grant = saver.leases.take(saver.partition("t"), "run-7", 30)
+    put(saver, config("t"))
+    saver.leases.take(saver.partition("t"), "run-7", 30)
     result = deployment.run("delete", "t", "--agent", "dev", "--yes")
     assert (result.exit_code, "Run run-7 is in progress" in result.stderr) == (1, True)
-    saver.leases.give_back(grant)
-    assert deployment.run("delete", "t", "--agent", "dev", "--yes").exit_code == 0
+    assert saver.get_tuple(config("t")) is not None
 
 
 @pytest.mark.parametrize(

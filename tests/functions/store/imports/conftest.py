@@ -7,6 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+import boto3
 import pytest
 from langgraph.checkpoint.base import BaseCheckpointSaver
 from langgraph_checkpoint_aws.checkpoint.dynamodb import DynamoDBSaver as AwsSaver  # type: ignore[import-untyped]
@@ -57,8 +58,14 @@ def make_table(client: DynamoDBClient, partition_key: str, sort_key: str) -> str
     return name
 
 
+@pytest.fixture(scope="session")
+def session() -> boto3.Session:
+    """One for all: each reads botocore's models anew."""
+    return boto3.Session()
+
+
 @pytest.fixture
-def make_origin(dynamo: Dynamo, s3: S3Client, bucket: str) -> MakeOrigin:
+def make_origin(session: boto3.Session, dynamo: Dynamo, s3: S3Client, bucket: str) -> MakeOrigin:
     """`kind` as in `KINDS`; `options` for the saver of that package."""
 
     def aws(kind: str, **options: Any) -> Origin:
@@ -66,6 +73,7 @@ def make_origin(dynamo: Dynamo, s3: S3Client, bucket: str) -> MakeOrigin:
         offload = {"bucket_name": bucket, "endpoint_url": dynamo.endpoint, "key_prefix": PREFIX} if kind == "aws-s3" else None
         saver = AwsSaver(
             table,
+            session=session,
             endpoint_url=dynamo.endpoint,
             region_name=REGION,
             enable_checkpoint_compression=kind == "aws-gzip",

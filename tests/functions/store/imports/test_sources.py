@@ -126,25 +126,26 @@ def listing(threads: Threads) -> Listing:
     return Listing(threads, "me", "dev", "Untitled")
 
 
-@pytest.mark.parametrize(
-    ("values", "title"),
-    [
-        ({"messages": [AIMessage("Welcome"), HumanMessage("  What now?\n")]}, "What now?"),
-        ({"messages": [HumanMessage([{"type": "text", "text": "See"}, {"type": "image", "url": "https://x/y.png"}])]}, "See"),
-        ({"__start__": {"messages": [("user", "Pairs")]}}, "Pairs"),
-        ({"__start__": {"messages": [{"role": "user", "content": "Dicts"}]}}, "Dicts"),
-        ({"__start__": {"messages": "Text"}}, "Text"),
-        ({"__start__": {"messages": HumanMessage("One")}}, "One"),
-        ({"__start__": graphs.Money(1), "messages": [5]}, "Untitled"),
-        ({"messages": [HumanMessage("")]}, "Untitled"),
-        ({}, "Untitled"),
-    ],
-)
-def test_the_first_words_are_the_title(aws: Origin, saver: DynamoDBSaver, threads: Threads, values: dict[str, Any], title: str) -> None:
+TITLES: dict[str, dict[str, Any]] = {
+    "What now?": {"messages": [AIMessage("Welcome"), HumanMessage("  What now?\n")]},
+    "See": {"messages": [HumanMessage([{"type": "text", "text": "See"}, {"type": "image", "url": "https://x/y.png"}])]},
+    "Pairs": {"__start__": {"messages": [("user", "Pairs")]}},
+    "Dicts": {"__start__": {"messages": [{"role": "user", "content": "Dicts"}]}},
+    "Text": {"__start__": {"messages": "Text"}},
+    "One": {"__start__": {"messages": HumanMessage("One")}},
+    "Untitled 1": {"__start__": graphs.Money(1), "messages": [5]},
+    "Untitled 2": {"messages": [HumanMessage("")]},
+    "Untitled 3": {},
+}
+
+
+def test_the_first_words_are_the_title(aws: Origin, saver: DynamoDBSaver, threads: Threads) -> None:
     """Of the user, in any form that LangChain takes; where there are none, the name that the caller gives."""
-    put(aws.saver, config("t"), values)
-    bring(aws, saver, listing=listing(threads))
-    assert [(row.thread_id, row.agent, row.title) for row in threads.list("me").rows] == [("t", "dev", title)]
+    for title, values in TITLES.items():
+        put(aws.saver, config(title), values)
+    list(import_threads(aws.source, saver, list(TITLES), listing=listing(threads)))
+    found = {row.thread_id: row.title for row in threads.list("me").rows}
+    assert found == {title: "Untitled" if title.startswith("Untitled") else title for title in TITLES}
 
 
 def test_rows(aws: Origin, saver: DynamoDBSaver, threads: Threads) -> None:
