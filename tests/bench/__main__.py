@@ -1,4 +1,5 @@
-"""`agents bench`: what a token costs, what a turn sends, how soon the first event is there, what a long answer holds in memory.
+"""`agents bench`: what a token costs, what a turn sends, how soon the first event is there, what a long answer holds in memory,
+what a run costs in DynamoDB.
 
 Machines are noisy: the ways take turns, the median of the rounds counts, and a ratio compares runs of the same moment.
 """
@@ -20,10 +21,11 @@ from tests.bench.path import measure_path
 from tests.bench.plot import panels, svg
 from tests.bench.report import Measured, environment
 from tests.bench.sizes import measure_sizes
+from tests.bench.store import Plan, measure_store
 from tests.bench.stream import measure_stream
 from tests.bench.subjects import SUBJECTS, Server, as_subject
 
-NAMES = ("stream", "path", "bytes", "first", "memory")
+NAMES = ("stream", "path", "bytes", "first", "memory", "store")
 
 
 def measure(name: str, options: argparse.Namespace, peers: Mapping[str, Server]) -> Measured:
@@ -36,6 +38,8 @@ def measure(name: str, options: argparse.Namespace, peers: Mapping[str, Server])
         return asyncio.run(measure_sizes(peers))
     if name == "first":
         return asyncio.run(measure_first(options.rounds))
+    if name == "store":
+        return asyncio.run(measure_store(Plan(rounds=options.rounds)))
     return measure_memory(options.memory_tokens)
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from html import escape
 from typing import Any
 
-WIDTH, LABEL, VALUE, ROW, HEAD = 760, 170, 150, 24, 44
+WIDTH, LABEL, VALUE, ROW, HEAD = 760, 190, 150, 24, 44
 OURS = ("this project", "at the Runtime API")
 STYLE = (
     "text{font:13px system-ui,sans-serif;fill:#1f2328}.title{font-weight:600}.note{fill:#59636e}"
@@ -31,7 +31,7 @@ class Panel:
 
 
 def panels(results: Mapping[str, Mapping[str, Any]]) -> list[Panel]:
-    """What is drawn of saved results, by measurement: whichever of the stream, the path and the bytes is there."""
+    """What is drawn of saved results, by measurement: whichever of the stream, the path, the bytes and the store is there."""
     return [draw(results[name]["rows"]) for name, draw in _DRAWN.items() if name in results]
 
 
@@ -52,7 +52,7 @@ def _panel(panel: Panel, top: int) -> list[str]:
     parts = [f'<text class="title" x="0" y="{top + 24}">{escape(panel.title)}</text>']
     for number, bar in enumerate(panel.bars):
         y, width = top + HEAD - 8 + ROW * number, max(1, round(bar.value * scale))
-        kind = "bar ours" if bar.label in OURS else "bar"
+        kind = "bar ours" if bar.label.startswith(OURS) else "bar"
         parts += [
             f'<text x="0" y="{y + 14}">{escape(bar.label)}</text>',
             f'<rect class="{kind}" x="{LABEL}" y="{y + 2}" width="{width}" height="{ROW - 8}" rx="2"/>',
@@ -79,4 +79,9 @@ def _bytes(rows: Sequence[Mapping[str, Any]]) -> Panel:
     return Panel("Sent by a turn of 200 tokens after 200 messages of 2 KB", bars)
 
 
-_DRAWN = {"stream": _stream, "path": _path, "bytes": _bytes}
+def _store(rows: Sequence[Mapping[str, Any]]) -> Panel:
+    bars = [Bar(row["way"], row["calls"], f"{row['calls']} ({row['write_units']} write units)") for row in rows]
+    return Panel("DynamoDB calls of one run: 5 super-steps, 2 tools at once twice (line: our limit)", bars, 20)
+
+
+_DRAWN = {"stream": _stream, "path": _path, "bytes": _bytes, "store": _store}

@@ -12,7 +12,15 @@ from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
 BAR_CHARS = 30
-PACKAGES = ("langgraph", "langchain-core", "ag-ui-protocol", "pydantic", "ag-ui-langgraph")
+PACKAGES = (
+    "langgraph",
+    "langchain-core",
+    "ag-ui-protocol",
+    "pydantic",
+    "ag-ui-langgraph",
+    "langgraph-checkpoint-aws",
+    "langgraph-checkpoint-dynamodb",
+)
 TITLES = {
     "us_per_token": "µs/token",
     "us_min_max": "min–max",
@@ -20,6 +28,16 @@ TITLES = {
     "first_token_ms": "first token ms",
     "vs_drain": "× drain",
     "vs_bare": "× bare",
+    "kb": "KB",
+    "calls_later": "turn 12",
+    "kb_short": "KB after 10",
+    "kb_long": "after 1,000",
+    "grows": "× usually",
+    "grows_on_average": "× on average",
+    "wall_ms": "ms",
+    "vs_aws": "× aws",
+    "at_once_ms": "16 at once",
+    "vs_aws_at_once": "× aws",
 }
 """Heads of columns whose JSON name a person would not write."""
 

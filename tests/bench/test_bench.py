@@ -14,7 +14,10 @@ from tests.bench.memory import in_own_process, measure_memory, peaks
 from tests.bench.path import PATH, measure_path
 from tests.bench.plot import panels, svg
 from tests.bench.report import Measured
+from tests.bench.savers import SAVERS
 from tests.bench.sizes import measure_sizes
+from tests.bench.store import Plan, measure_store
+from tests.bench.store import ways as store_ways
 from tests.bench.stream import measure_stream
 from tests.bench.subjects import FLOOR, OURS, SUBJECTS, serve_ours
 
@@ -53,6 +56,16 @@ async def test_the_first_event_is_measured_by_history_and_store() -> None:
         ("in memory", 2),
         ("DynamoDB (moto)", 2),
     ]
+
+
+async def test_a_run_is_measured_in_the_store() -> None:
+    """A row per way, beside the two other savers, and every figure with a limit is checked."""
+    measured = await measure_store(Plan(rounds=1, history=2, short=2, long=4, later=1, at_once=2, period=1))
+    assert ways(measured) == [way.name for way in store_ways(SAVERS, 1)]
+    assert all(row["calls"] and row["write_units"] and row["wall_ms"] for row in measured.rows)
+    assert len(measured.checks) == 20
+    counted = [check for check in measured.checks if check.unit in ("calls", "units") and "leased" not in check.what]
+    assert [str(check) for check in counted if check.value > check.limit] == []
 
 
 def test_memory_is_measured_beside_the_drain() -> None:

@@ -1,0 +1,53 @@
+"""How long runs wait for the store, by the clock."""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+import statistics
+import time
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from typing import Any
+
+from tests.bench.report import Row
+from tests.bench.rounds import WARM_UP
+from tests.bench.savers import AWS
+
+NO_FIGURE = "–"
+
+Turns = Mapping[str, tuple[Any, Callable[[Any, int], Awaitable[None]]]]
+"""Way → graph, and how a turn is taken of it on the thread of a number."""
+
+
+async def measure_walls(turns: Turns, rounds: int, at_once: int) -> dict[str, Row]:
+    """Milliseconds of one run and of some at once, each on a new thread; and medians of the ratio to the other saver in the same round."""
+    one, many = [await _rounds(turns, rounds, number) for number in (1, at_once)]
+    return {
+        way: {
+            "wall_ms": round(statistics.median(one[way])),
+            "vs_aws": _beside_aws(way, one),
+            "at_once_ms": round(statistics.median(many[way])),
+            "vs_aws_at_once": _beside_aws(way, many),
+        }
+        for way in turns
+    }
+
+
+async def _rounds(turns: Turns, rounds: int, at_once: int) -> dict[str, list[float]]:
+    """The ways take turns, in an order that turns too."""
+    taken: dict[str, list[float]] = {way: [] for way in turns}
+    threads, names = itertools.count(), list(turns)
+    for number in range(WARM_UP + rounds):
+        for way in names[number % len(names) :] + names[: number % len(names)]:
+            graph, take = turns[way]
+            began = time.perf_counter()
+            await asyncio.gather(*(take(graph, next(threads)) for _ in range(at_once)))
+            if number >= WARM_UP:
+                taken[way].append((time.perf_counter() - began) * 1_000)
+    return taken
+
+
+def _beside_aws(way: str, walls: Mapping[str, Sequence[float]]) -> float | str:
+    if AWS not in walls:
+        return NO_FIGURE
+    return round(statistics.median(a / b for a, b in zip(walls[way], walls[AWS], strict=True)), 2)
