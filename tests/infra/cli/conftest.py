@@ -14,10 +14,11 @@ from typer.testing import CliRunner, Result
 from functions.settings import Settings, get_settings
 from functions.web import create_app
 from infra.cli import app
+from tests.functions.store.imports.conftest import boto_session, make_origin
 from tests.functions.web.test_app import body, client_of
 from tests.support.dynamodb import Dynamo, bucket, dynamo, moto_client, moto_endpoint, s3
 
-__all__ = ["bucket", "dynamo", "moto_client", "moto_endpoint", "s3"]
+__all__ = ["boto_session", "bucket", "dynamo", "make_origin", "moto_client", "moto_endpoint", "s3"]
 
 
 @dataclass(frozen=True)

@@ -59,13 +59,13 @@ def make_table(client: DynamoDBClient, partition_key: str, sort_key: str) -> str
 
 
 @pytest.fixture(scope="session")
-def session() -> boto3.Session:
+def boto_session() -> boto3.Session:
     """One for all: each reads botocore's models anew."""
     return boto3.Session()
 
 
 @pytest.fixture
-def make_origin(session: boto3.Session, dynamo: Dynamo, s3: S3Client, bucket: str) -> MakeOrigin:
+def make_origin(boto_session: boto3.Session, dynamo: Dynamo, s3: S3Client, bucket: str) -> MakeOrigin:
     """`kind` as in `KINDS`; `options` for the saver of that package."""
 
     def aws(kind: str, **options: Any) -> Origin:
@@ -73,7 +73,7 @@ def make_origin(session: boto3.Session, dynamo: Dynamo, s3: S3Client, bucket: st
         offload = {"bucket_name": bucket, "endpoint_url": dynamo.endpoint, "key_prefix": PREFIX} if kind == "aws-s3" else None
         saver = AwsSaver(
             table,
-            session=session,
+            session=boto_session,
             endpoint_url=dynamo.endpoint,
             region_name=REGION,
             enable_checkpoint_compression=kind == "aws-gzip",
