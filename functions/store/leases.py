@@ -51,7 +51,7 @@ class Leases:
         holder, died, epoch = uuid.uuid4().hex, None, None
         found = self._write(pk, holder, run_id, seconds, FREE)
         while not found or _text(found, "holder") != holder:
-            if not found:
+            if "holder" not in found:  # given back, or deleted with its thread, since the write was refused
                 found = self._write(pk, holder, run_id, seconds, FREE)
                 continue
             if (left := _number(found, "held_until") / 1_000 - now()) > 0:
@@ -66,7 +66,7 @@ class Leases:
     def _write(
         self, pk: str, holder: str, run_id: str, seconds: float, condition: str, old: Item | None = None, epoch: int | None = None
     ) -> Item:
-        """The lease as it is afterwards: ours, or whose it is; empty when there is none any more."""
+        """The lease as it is afterwards: ours, another's, or nobody's any more."""
         kept = expiring(pk, self.ttl_seconds)
         values = {":holder": {"S": holder}, ":run": {"S": run_id}, ":until": _until(seconds), ":one": {"N": "1"}}
         values |= {":old": old["holder"], ":old_until": old["held_until"]} if old else {}

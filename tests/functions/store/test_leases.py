@@ -90,6 +90,23 @@ def test_its_own_write_again_is_not_somebody_elses(saver: DynamoDBSaver, server:
     assert (grant.fence, grant.died, len(sent)) == (1, None, 2)
 
 
+@pytest.mark.parametrize("meanwhile", ["given back", "deleted"])
+def test_it_becomes_free_while_it_is_asked_for(saver: DynamoDBSaver, server: Dynamo, meanwhile: str) -> None:
+    """Refused first, and nobody's when it is looked at: taken then, and nobody has died."""
+    first = saver.leases.take(PK, "first", 30)
+    client = server.fresh_client()
+
+    def free(**_: object) -> None:
+        if meanwhile == "given back":
+            saver.leases.give_back(first)
+        else:
+            server.client.delete_item(TableName=server.checkpoints, Key={"pk": {"S": PK}, "sk": {"S": "l!"}})
+
+    client.meta.events.register_first("before-call.dynamodb.GetItem", free)
+    second = DynamoDBSaver(server.checkpoints, client=client).leases.take(PK, "second", 30)
+    assert (second.epoch, second.died) == (0, None)
+
+
 def test_many_at_once(saver: DynamoDBSaver) -> None:
     """Of sixteen one has it; of sixteen that find it over, one takes it over."""
 
