@@ -20,12 +20,14 @@ R = TypeVar("R")
 
 ASYNC_THREADS = 32
 CALL_THREADS = 16
+HEARTBEATS = 16
+"""Leases that are renewed at one moment, each by a thread of its own."""
 
 CONFIG = Config(
     connect_timeout=3,
     read_timeout=15,
     retries={"mode": "standard", "total_max_attempts": 6},
-    max_pool_connections=ASYNC_THREADS + CALL_THREADS,
+    max_pool_connections=ASYNC_THREADS + CALL_THREADS + HEARTBEATS,
     tcp_keepalive=True,
 )
 """Timeouts in seconds. One connection for every thread that may call: botocore throws surplus ones away after each use."""

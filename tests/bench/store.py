@@ -11,6 +11,7 @@ from typing import Any
 from tests.bench.dynamodb import answering_after, emulator
 from tests.bench.meter import Meter
 from tests.bench.report import Check, Measured, Row
+from tests.bench.rounds import WARM_UP
 from tests.bench.savers import AWS, OURS, SAVERS, Open
 from tests.bench.store_walls import NO_FIGURE, measure_walls
 from tests.bench.working import DELTA, PLAIN, remember, served_turn, turn, working_graph
@@ -36,6 +37,7 @@ class Plan:
     at_once: int = 16
     period: int = 17
     """Turns of a delta history that bytes are averaged over: 102 updates, in which all of it is stored twice."""
+    warm_up: int = WARM_UP
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +72,7 @@ async def measure_store(plan: Plan, savers: Mapping[str, Open] = SAVERS) -> Meas
         rows = [await _costs(way, plan, endpoint) for way in measured]
     with answering_after(CALL_SECONDS) as endpoint:
         turns = {way.name: (working_graph(way.state, way.open(endpoint, False).saver), way.take) for way in measured}
-        walls = await measure_walls(turns, plan.rounds, plan.at_once)
+        walls = await measure_walls(turns, (plan.warm_up, plan.rounds), plan.at_once)
     rows = [{**row, **walls[row["way"]]} for row in rows]
     return Measured("store", "One run: 5 super-steps, 2 tools at once twice, messages of 200 characters", rows, checks(rows), "calls")
 

@@ -10,7 +10,6 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Any
 
 from tests.bench.report import Row
-from tests.bench.rounds import WARM_UP
 from tests.bench.savers import AWS
 
 NO_FIGURE = "–"
@@ -19,8 +18,9 @@ Turns = Mapping[str, tuple[Any, Callable[[Any, int], Awaitable[None]]]]
 """Way → graph, and how a turn is taken of it on the thread of a number."""
 
 
-async def measure_walls(turns: Turns, rounds: int, at_once: int) -> dict[str, Row]:
-    """Milliseconds of one run and of some at once, each on a new thread; and medians of the ratio to the other saver in the same round."""
+async def measure_walls(turns: Turns, rounds: tuple[int, int], at_once: int) -> dict[str, Row]:
+    """Milliseconds of one run and of some at once, each on a new thread; and medians of the ratio to the other saver in the same round.
+    `rounds`: not counted, and counted."""
     one, many = [await _rounds(turns, rounds, number) for number in (1, at_once)]
     return {
         way: {
@@ -33,16 +33,17 @@ async def measure_walls(turns: Turns, rounds: int, at_once: int) -> dict[str, Ro
     }
 
 
-async def _rounds(turns: Turns, rounds: int, at_once: int) -> dict[str, list[float]]:
+async def _rounds(turns: Turns, rounds: tuple[int, int], at_once: int) -> dict[str, list[float]]:
     """The ways take turns, in an order that turns too."""
     taken: dict[str, list[float]] = {way: [] for way in turns}
     threads, names = itertools.count(), list(turns)
-    for number in range(WARM_UP + rounds):
+    warm_up, counted = rounds
+    for number in range(warm_up + counted):
         for way in names[number % len(names) :] + names[: number % len(names)]:
             graph, take = turns[way]
             began = time.perf_counter()
             await asyncio.gather(*(take(graph, next(threads)) for _ in range(at_once)))
-            if number >= WARM_UP:
+            if number >= warm_up:
                 taken[way].append((time.perf_counter() - began) * 1_000)
     return taken
 

@@ -60,7 +60,7 @@ async def test_the_first_event_is_measured_by_history_and_store() -> None:
 
 async def test_a_run_is_measured_in_the_store() -> None:
     """A row per way, beside the two other savers, and every figure with a limit is checked."""
-    measured = await measure_store(Plan(rounds=1, history=2, short=2, long=4, later=1, at_once=2, period=1))
+    measured = await measure_store(Plan(rounds=1, history=2, short=2, long=4, later=1, at_once=2, period=1, warm_up=0))
     assert ways(measured) == [way.name for way in store_ways(SAVERS, 1)]
     assert all(row["calls"] and row["write_units"] and row["wall_ms"] for row in measured.rows)
     assert len(measured.checks) == 20
