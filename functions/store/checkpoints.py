@@ -123,6 +123,11 @@ class DynamoDBSaver(BaseCheckpointSaver[Any]):
     def _writing(self) -> AbstractContextManager[None]:
         return self._holding.writing() if self._holding else nullcontext()
 
+    def _confirm(self) -> None:
+        """After a read: what the run does next must not begin on another's thread."""
+        if self._holding:
+            self._holding.confirm()
+
     @property
     def _upkeep(self) -> Upkeep:
         return Upkeep(self._reader, self._principal)
@@ -142,7 +147,11 @@ class DynamoDBSaver(BaseCheckpointSaver[Any]):
 
     def get_tuple(self, config: RunnableConfig) -> CheckpointTuple | None:
         """The checkpoint of the config's id, or the latest of its namespace. That is a use of the thread: with a TTL its expiry moves."""
-        address, ttl_seconds = self._address(config), self.ttl_seconds
+        found = self._found(self._address(config), self.ttl_seconds)
+        self._confirm()
+        return found
+
+    def _found(self, address: keys.Address, ttl_seconds: int | None) -> CheckpointTuple | None:
         if ttl_seconds is None:
             return self._reader.get(address)
         calls: list[Callable[[], Any]] = [partial(self._reader.get, address), partial(self._upkeep.lags, address.pk, ttl_seconds)]
@@ -223,7 +232,9 @@ class DynamoDBSaver(BaseCheckpointSaver[Any]):
     def get_delta_channel_history(self, *, config: RunnableConfig, channels: Sequence[str]) -> Mapping[str, DeltaChannelHistory]:
         if not channels:
             return {}
-        return delta_history(self._reader, self._address(config), channels)
+        found = delta_history(self._reader, self._address(config), channels)
+        self._confirm()
+        return found
 
     def get_next_version(self, current: Any, channel: None) -> Any:
         """Counts in integers (no key holds them; the usual strings take ten times the bytes). Other savers' strings are continued."""

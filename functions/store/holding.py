@@ -43,11 +43,16 @@ class Holding:
         """Its time is over: another may have the thread."""
         return any(after - before >= self.seconds for before, after in zip(self._since, clocks(), strict=True))
 
-    @contextmanager
-    def writing(self) -> Iterator[None]:
-        """Around every write. Raises `LeaseLost`; a lease whose time is over is renewed first."""
+    def confirm(self) -> None:
+        """Raises `LeaseLost`; a lease whose time is over is renewed first. Asked before each write, and after each call: a process that was
+        frozen in one must not begin what comes next, which may be a tool."""
         if self.lost.is_set() or (self.over and not self.beat()):
             raise LeaseLost
+
+    @contextmanager
+    def writing(self) -> Iterator[None]:
+        """Around every write. Raises `LeaseLost`."""
+        self.confirm()
         with self._idle:
             self._writing += 1
         try:
@@ -56,6 +61,7 @@ class Holding:
             with self._idle:
                 self._writing -= 1
                 self._idle.notify_all()
+        self.confirm()
 
     def idle(self, timeout: float) -> bool:
         """Whether no write is under way, at the latest after so many seconds: a cancelled run leaves its calls in their threads."""
