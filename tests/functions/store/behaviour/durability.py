@@ -9,6 +9,7 @@ from langgraph.types import Command
 from tests.functions.store.behaviour.samples import asking, line, saying
 from tests.functions.store.behaviour.stores import Store
 from tests.support.checkpoints import config
+from tests.support.graphs import Compiled
 
 AT: Any = config("t", None)
 
@@ -39,7 +40,10 @@ def exit_stores_at_the_end(store: Store) -> None:
 
 
 def _asked_and_answered(store: Store, durability: Any) -> None:
-    made = lambda: line(store.saver(), *saying("a"), asking("ask", "?"), *saying("b"))  # noqa: E731
+
+    def made() -> Compiled:
+        return line(store.saver(), *saying("a"), asking("ask", "?"), *saying("b"))
+
     made().invoke({"log": []}, AT, durability=durability)
     assert [one.value for one in made().get_state(AT).interrupts] == ["?"]
     assert made().invoke(Command(resume="yes"), AT, durability=durability)["log"] == ["a", "ask: yes", "b"]

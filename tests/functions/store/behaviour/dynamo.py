@@ -17,7 +17,7 @@ from langgraph.checkpoint.serde.base import SerializerProtocol
 from functions.store.checkpoints import DynamoDBSaver
 from functions.store.clients import CONFIG
 from functions.store.tables import create_tables
-from tests.functions.store.behaviour.lag import REPLICA, Lag
+from tests.functions.store.behaviour.lag import Lag
 from tests.functions.store.behaviour.stores import Saver
 from tests.support.dynamodb import REGION
 
@@ -32,9 +32,9 @@ def session() -> boto3.session.Session:
     return boto3.session.Session(region_name=REGION)
 
 
-def dynamodb(endpoint: str, region: str = REGION) -> DynamoDBClient:
+def dynamodb(endpoint: str) -> DynamoDBClient:
     """Another client every time, to hang hooks on."""
-    return session().client("dynamodb", endpoint_url=endpoint, region_name=region, config=CONFIG)
+    return session().client("dynamodb", endpoint_url=endpoint, config=CONFIG)
 
 
 @functools.cache
@@ -83,7 +83,7 @@ class DynamoStore:
         return isinstance(error, NotImplementedError)
 
     def lag(self) -> None:
-        self.lagging = Lag(self.endpoint, self.tables, shared(self.endpoint), dynamodb(self.endpoint, REPLICA))
+        self.lagging = Lag(self.endpoint, self.tables, shared(self.endpoint))
 
     def content(self) -> list[bytes]:
         return [b"|".join(_bytes(value) for value in item.values()) for _, item in self._items()] + list(self._objects())

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import ExitStack
+from functools import partial
 from typing import Any
 
 from langgraph.checkpoint.serde.types import INTERRUPT
@@ -136,7 +137,7 @@ def _cut_writes(store: Store, writes: Writes) -> None:
     at = put(store.saver(), config("t"))
     for calls in range(MOST_CALLS):
         task_id = f"task-{calls:03d}"
-        killed = _cut(store, calls, lambda saver, task_id=task_id: write(saver, at, writes, task_id))
+        killed = _cut(store, calls, partial(write, at=at, writes=writes, task_id=task_id))
         found = [(channel, value) for whose, channel, value in pending(store.saver(), at) if whose == task_id]
         assert found in ([], writes)
         if not killed:

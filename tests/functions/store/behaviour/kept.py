@@ -109,6 +109,6 @@ def metadata_and_versions_come_back(store: Store) -> None:
     second = put(saver, first, {"n": 2}, step=1, source="update", parents={})
     found = latest(store.saver(), "t")
     assert (found.config["configurable"], found.parent_config) == (second["configurable"], first)
-    assert {name: found.metadata[name] for name in ("source", "step", "parents")} == {"source": "update", "step": 1, "parents": {}}  # type: ignore[literal-required]
+    assert {name: found.metadata[name] for name in ("source", "step", "parents")} == {"source": "update", "step": 1, "parents": {}}
     assert found.checkpoint["channel_versions"] == {"n": second["configurable"]["checkpoint_id"]}
     assert latest(store.saver(), first).parent_config is None

@@ -62,7 +62,7 @@ def filter_by_metadata(store: Store) -> None:
 def filter_by_metadata_of_the_run(store: Store) -> None:
     """What the caller gave as `metadata` is kept with the checkpoints."""
     for tenant in "ab":
-        put(store.saver(), config("t") | {"metadata": {"tenant": tenant, "paid": tenant == "b"}}, step=ord(tenant))  # type: ignore[operator]
+        put(store.saver(), config("t") | {"metadata": {"tenant": tenant, "paid": tenant == "b"}}, step=ord(tenant))
     assert steps(store.saver().list(config("t"), filter={"tenant": "a"})) == [ord("a")]
     assert steps(store.saver().list(config("t"), filter={"paid": True})) == [ord("b")]
 

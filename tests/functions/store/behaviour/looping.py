@@ -9,8 +9,9 @@ from typing import Any
 from langgraph.types import Command
 
 from tests.functions.store.behaviour.samples import asking, line, saying
-from tests.functions.store.behaviour.stores import Store
+from tests.functions.store.behaviour.stores import Saver, Store
 from tests.support.checkpoints import checkpoint, config
+from tests.support.graphs import Compiled
 
 AT: Any = config("t", None)
 
@@ -38,7 +39,10 @@ async def async_calls_give_the_same(store: Store) -> None:
 
 async def an_async_graph(store: Store) -> None:
     """Asked by one, answered by another, its history read by a third."""
-    made = lambda saver: line(saver, *saying("a"), asking("ask", "?"))  # noqa: E731
+
+    def made(saver: Saver) -> Compiled:
+        return line(saver, *saying("a"), asking("ask", "?"))
+
     async with store.async_saver() as saver:
         await made(saver).ainvoke({"log": []}, AT)
     async with store.async_saver() as saver:

@@ -8,10 +8,11 @@ import pytest
 from langgraph.types import Command, interrupt
 
 from tests.functions.store.behaviour.putting import pending
-from tests.functions.store.behaviour.samples import asking, line, many_asking, paying, remembering, saying
+from tests.functions.store.behaviour.samples import asking, counted, line, many_asking, paying, remembering, saying
 from tests.functions.store.behaviour.stores import Store
 from tests.support import graphs
 from tests.support.checkpoints import config
+from tests.support.graphs import Compiled
 
 AT: Any = config("t", None)
 
@@ -45,11 +46,15 @@ def an_interrupt_in_a_nested_graph(store: Store) -> None:
 
 def a_nested_state_is_changed_while_it_waits(store: Store) -> None:
     """`update_state` on the child's own config: an editor between question and answer."""
-    made = lambda: line(store.saver(), *saying("before"), ("child", line(None, asking("ask", "?"))))  # noqa: E731
+
+    def made() -> Compiled:
+        return line(store.saver(), *saying("before"), ("child", line(None, asking("ask", "?"))))
+
     made().invoke({"log": []}, AT)
     child: Any = made().get_state(AT, subgraphs=True).tasks[0].state
     made().update_state(child.config, {"log": ["edited"]})
-    assert "edited" in made().get_state(AT, subgraphs=True).tasks[0].state.values["log"]  # type: ignore[union-attr]
+    child = made().get_state(AT, subgraphs=True).tasks[0].state
+    assert "edited" in child.values["log"]
 
 
 def a_sub_graph_with_a_memory_of_its_own(store: Store) -> None:
@@ -72,7 +77,10 @@ def the_functional_api(store: Store) -> None:
 
 def two_questions_in_one_node(store: Store) -> None:
     """The first answer is kept while the second is asked for: RESUME has a slot of its own."""
-    made = lambda: line(store.saver(), ("ask", lambda _: {"log": [f"{interrupt('a?')}-{interrupt('b?')}"]}))  # noqa: E731
+
+    def made() -> Compiled:
+        return line(store.saver(), ("ask", lambda _: {"log": [f"{interrupt('a?')}-{interrupt('b?')}"]}))
+
     made().invoke({"log": []}, AT)
     asked = made().invoke(Command(resume="A"), AT)
     assert [one.value for one in asked["__interrupt__"]] == ["b?"]
@@ -90,7 +98,10 @@ def parallel_questions_answered_one_by_one(store: Store) -> None:
 
 def a_breakpoint(store: Store) -> None:
     """`interrupt_before`: the run stops and another process goes on."""
-    made = lambda: line(store.saver(), *saying("a", "b"), interrupt_before=["b"])  # noqa: E731
+
+    def made() -> Compiled:
+        return line(store.saver(), *saying("a", "b"), interrupt_before=["b"])
+
     assert made().invoke({"log": []}, AT)["log"] == ["a"]
     assert made().get_state(AT).next == ("b",)
     assert made().invoke(None, AT)["log"] == ["a", "b"]
@@ -112,7 +123,10 @@ def of_sixty_tasks_the_failed_one_runs_again(store: Store) -> None:
 
 def thirty_pending_sends_in_order(store: Store) -> None:
     """A run that stopped before thirty tasks has them all, in the order they were sent."""
-    made = lambda: many_asking(store.saver(), 30)  # noqa: E731
+
+    def made() -> Compiled:
+        return many_asking(store.saver(), 30)
+
     made().invoke({"log": []}, AT)
     waiting = made().get_state(AT)
     assert [one.value for one in waiting.interrupts] == list(range(30))
@@ -136,7 +150,10 @@ def the_history_of_a_run(store: Store) -> None:
 def time_travel(store: Store) -> None:
     """From a checkpoint of the past the steps after it run again; the thread goes on from there."""
     ran: list[str] = []
-    made = lambda: line(store.saver(), ("a", lambda _: {"log": ["a"]}), ("b", lambda _: ran.append("b") or {"log": ["b"]}))  # noqa: E731
+
+    def made() -> Compiled:
+        return line(store.saver(), *saying("a"), counted("b", ran))
+
     made().invoke({"log": []}, AT)
     past = next(one for one in made().get_state_history(AT) if one.next == ("b",))
     assert made().invoke(None, past.config)["log"] == ["a", "b"]
@@ -146,7 +163,10 @@ def time_travel(store: Store) -> None:
 
 def a_fork(store: Store) -> None:
     """A changed past is a branch: what it leads to is the latest, what came before it is as it was."""
-    made = lambda: line(store.saver(), *saying("a", "b"))  # noqa: E731
+
+    def made() -> Compiled:
+        return line(store.saver(), *saying("a", "b"))
+
     made().invoke({"log": []}, AT)
     history = list(made().get_state_history(AT))
     forked = made().update_state(history[1].config, {"log": ["changed"]}, as_node="a")
@@ -158,7 +178,10 @@ def a_fork(store: Store) -> None:
 
 def update_state(store: Store) -> None:
     """A change from outside is a checkpoint of its own, by the node it is said to be of."""
-    made = lambda: line(store.saver(), *saying("a", "b"), interrupt_before=["b"])  # noqa: E731
+
+    def made() -> Compiled:
+        return line(store.saver(), *saying("a", "b"), interrupt_before=["b"])
+
     made().invoke({"log": []}, AT)
     made().update_state(AT, {"log": ["edited"]}, as_node="a")
     found = made().get_state(AT)
@@ -186,7 +209,7 @@ def a_node_that_fails_is_tried_again(store: Store) -> None:
             raise RuntimeError("boom")
         return {"log": ["flaky"]}
 
-    first = ("first", lambda _: ran.append("first") or {"log": ["first"]})
+    first = counted("first", ran)
     with pytest.raises(RuntimeError, match="boom"):
         line(store.saver(), first, flaky).invoke({"log": []}, AT, durability="sync")
     assert line(store.saver(), first, flaky).invoke(None, AT)["log"] == ["first", "flaky"]

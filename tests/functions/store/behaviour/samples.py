@@ -21,7 +21,7 @@ class Log(TypedDict):
 def line(saver: Saver | None, *nodes: Callable[[Any], Any] | tuple[str, Any], **options: Any) -> Compiled:
     """The nodes one after another, each by its function's name; `options` are those of `compile`."""
     builder = StateGraph(Log)
-    named = [node if isinstance(node, tuple) else (node.__name__, node) for node in nodes]
+    named: list[tuple[str, Any]] = [node if isinstance(node, tuple) else (node.__name__, node) for node in nodes]
     for name, node in named:
         builder.add_node(name, node)
     for earlier, later in zip([START, *(name for name, _ in named)], [name for name, _ in named], strict=False):
@@ -32,6 +32,16 @@ def line(saver: Saver | None, *nodes: Callable[[Any], Any] | tuple[str, Any], **
 def saying(*names: str) -> list[tuple[str, Any]]:
     """Nodes that log their name."""
     return [(name, lambda _, name=name: {"log": [name]}) for name in names]
+
+
+def counted(name: str, ran: list[str]) -> tuple[str, Any]:
+    """A node whose every run is an entry in `ran`."""
+
+    def node(_: Any) -> dict[str, Any]:
+        ran.append(name)
+        return {"log": [name]}
+
+    return name, node
 
 
 def asking(name: str, question: str) -> tuple[str, Any]:
@@ -53,7 +63,7 @@ def many_asking(saver: Saver, count: int) -> Compiled:
     """Tasks side by side, each with a question of its own."""
     builder = StateGraph(Log)
     builder.add_node("plan", lambda _: {})
-    builder.add_node("ask", lambda number: {"log": [f"{number}: {interrupt(number)}"]})  # type: ignore[arg-type, return-value]
+    builder.add_node("ask", lambda number: {"log": [f"{number}: {interrupt(number)}"]})
     builder.add_edge(START, "plan").add_conditional_edges("plan", lambda _: [Send("ask", number) for number in range(count)])
     return builder.compile(checkpointer=saver)
 

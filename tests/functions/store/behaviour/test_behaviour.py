@@ -31,16 +31,12 @@ BEYOND = (
 """LangGraph's interface has them, its own savers do not offer them."""
 EXPECTED = {(server, name): NOT_OFFERED for server in ("memory", "sqlite") for name in BEYOND}
 
-LAGGING = ("a_read_after_a_write_sees_it", "an_answer_right_after_the_question")
-"""Need two regions, which only moto has."""
 LARGE = ("deleting_takes_large_values", "a_copy_of_large_values", "encryption", "a_large_checkpoint_that_was_cut_off")
 """Go elsewhere with a bucket, as do those of the module `sizes`."""
 SERVERS = ("memory", "sqlite", "moto", "moto_and_s3", "dynalite_store")
 
 
 def _servers(name: str) -> tuple[str, ...]:
-    if name in LAGGING:
-        return "memory", "moto"
     if settings.get_current_profile_name() == "nightly":
         return SERVERS
     if name == "strict_msgpack":  # a process each
@@ -103,4 +99,4 @@ def test_behaviour(request: pytest.FixtureRequest, name: str, server: str) -> No
 def test_every_behaviour_says_what_it_claims() -> None:
     """The docstring is what the table of `tests.bench.behaviour` is explained by."""
     assert [name for name, behaviour in BEHAVIOURS.items() if not behaviour.__doc__] == []
-    assert set(BEYOND) | set(LAGGING) | set(LARGE) <= set(BEHAVIOURS)
+    assert set(BEYOND) | set(LARGE) <= set(BEHAVIOURS)
