@@ -15,7 +15,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from functions.store.errors import explained
+from functions.store.errors import StoreError, explained
 from functions.store.expiry import now
 from functions.store.imports.foreign import ForeignTable, Header, Item, Payload, Sealed, SourceError, Write, latest_last
 
@@ -49,9 +49,16 @@ class Bucket:
     def _body(self, key: str) -> StreamingBody | None:
         try:
             with explained(self.name, self.client.meta.endpoint_url):
-                return self.client.get_object(Bucket=self.name, Key=self.full(key))["Body"]
+                return self._get(key)
         except self.client.exceptions.NoSuchKey:
             return None
+
+    def _get(self, key: str) -> StreamingBody:
+        try:
+            return self.client.get_object(Bucket=self.name, Key=self.full(key))["Body"]
+        except self.client.exceptions.NoSuchBucket as error:
+            endpoint = self.client.meta.endpoint_url
+            raise StoreError(f"There is no bucket {self.name!r} to import from at {endpoint}: correct its name.") from error
 
     def full(self, key: str) -> str:
         """https://github.com/langchain-ai/langchain-aws: `StorageStrategy._prefixed_s3_key`."""

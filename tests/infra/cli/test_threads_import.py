@@ -10,13 +10,20 @@ import anyio.to_thread
 import pytest
 from langchain_core.messages import AIMessage, HumanMessage
 
+from functions.runs.agents import compile_agent, find_spec
 from functions.settings import get_settings
+from functions.store.threads import Threads
+from functions.web import create_app
+from graphs.catalog import Deps
 from infra.cli.place import ADDRESS
 from infra.local.store import Store
 from infra.local.variables import bare, user_variables
 from tests.functions.store.imports.conftest import MakeOrigin, Origin
+from tests.functions.web.test_app import body, client_of
 from tests.infra.cli.conftest import Deployment
 from tests.support.checkpoints import config, put
+
+NO_BUCKET = "There is no bucket 'nowhere' to import from at {endpoint}: correct its name."
 
 
 def words(origin: Origin, *more: str) -> list[str]:
@@ -64,6 +71,8 @@ def test_what_could_not_be_copied(make_origin: MakeOrigin, deployment: Deploymen
     assert lines[0] == "nope: skipped: there is no such thread, or all of it has expired"
     assert lines[1].startswith("big: skipped: It has payloads in S3, such as big/checkpoints/")
     assert (lines[2], result.exit_code) == ("Copied 1 threads with 1 checkpoints and 1 writes; 0 had nothing new, 2 skipped.", 1)
+    result = deployment.run(*words(origin, "--thread", "big", "--bucket", "nowhere"))
+    assert (result.exit_code, result.stderr.splitlines()[1:]) == (1, [NO_BUCKET.format(endpoint=deployment.dynamo.endpoint)])
 
 
 @pytest.mark.parametrize(
@@ -79,6 +88,24 @@ def test_errors(deployment: Deployment, more: list[str], code: int, said: str) -
     """What is wrong, and no traceback."""
     result = deployment.run("import", *more)
     assert (result.exit_code, said in result.stderr) == (code, True), result.stderr
+
+
+async def test_its_open_question_is_answered_over_the_url(make_origin: MakeOrigin, deployment: Deployment) -> None:
+    """An agent's thread that was interrupted with the old saver: after the import its function URL asks the same, and goes on."""
+    origin = make_origin("aws")
+    dev = compile_agent(find_spec("dev"), Deps(None), origin.saver)
+    await dev.ainvoke({"messages": [HumanMessage("start demo", id="u1")]}, config("t", None))
+    assert (await anyio.to_thread.run_sync(lambda: deployment.run(*words(origin)))).exit_code == 0
+    async with client_of(create_app("dev", deployment.settings)) as client:
+        (asked,) = (await client.get("/threads/t/state")).json()["interrupts"]
+        answer = {"interruptId": asked["id"], "status": "resolved", "payload": {"value": "simpleTool"}}
+        ended = await client.post("/", json=body(None, resume=[answer]))
+        assert '"outcome":{"type":"success"}' in ended.text
+        messages = (await client.get("/threads/t/messages")).json()["messages"]
+        roles = [message["role"] for message in messages if message["role"] != "reasoning"]
+        assert roles == ["user", "assistant", "tool", "assistant"]
+    (row,) = Threads(deployment.dynamo.tables["threads"], client=deployment.dynamo.client).list("local").rows
+    assert (row.thread_id, row.title) == ("t", "start demo")
 
 
 async def test_into_agents_dev(make_origin: MakeOrigin, deployment: Deployment, monkeypatch: pytest.MonkeyPatch) -> None:
