@@ -22,6 +22,8 @@ _WHO_AND_WHERE = re.compile(
     r"AWS_(ACCESS_KEY_ID|SECRET_ACCESS_KEY|SESSION_TOKEN|BEARER_TOKEN_BEDROCK|PROFILE|(DEFAULT_)?REGION|ROLE_(ARN|SESSION_NAME)"
     r"|CONFIG_FILE|SHARED_CREDENTIALS_FILE|WEB_IDENTITY_TOKEN_FILE|CONTAINER_.*|EC2_METADATA_.*|CA_BUNDLE|ENDPOINT_URL_BEDROCK.*)"
 )
+LEASE_SECONDS = "10"
+"""Workers die more often here, killed by a reload or a Ctrl-C, and their users wait in front of the screen."""
 NO_FILES = {"AWS_CONFIG_FILE": os.devnull, "AWS_SHARED_CREDENTIALS_FILE": os.devnull}
 
 
@@ -86,6 +88,7 @@ class FunctionVariables:
             base, identity = {name: value for name, value in base.items() if name not in NO_FILES}, identity_for_bedrock(self.user)
         return {
             **base,
+            "AGENTS_LEASE_SECONDS": LEASE_SECONDS,
             **{name: value for name, value in self.user.items() if name.startswith("AGENTS_")},
             **identity,
             **endpoints(self.store),

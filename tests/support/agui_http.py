@@ -40,10 +40,10 @@ class Answer:
         return found
 
 
-def post(url: str, content: bytes | Json) -> Answer:
-    """POST a body, or a dict as JSON; reads the response to its end."""
+def post(url: str, content: bytes | Json, **more: str) -> Answer:
+    """POST a body, or a dict as JSON; reads the response to its end. `more`: headers, with `_` for `-`."""
     sent: dict[str, Any] = {"json": content} if isinstance(content, Mapping) else {"content": content}
-    headers = {"accept": "text/event-stream", "content-type": "application/json"}
+    headers = {"accept": "text/event-stream", "content-type": "application/json"} | {k.replace("_", "-"): v for k, v in more.items()}
     start = time.monotonic()
     with httpx.stream("POST", url, headers=headers, timeout=60, trust_env=False, **sent) as response:
         pieces = [(time.monotonic() - start, piece) for piece in response.iter_raw()]
