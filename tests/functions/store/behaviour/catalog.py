@@ -56,6 +56,6 @@ def outcome(name: str, store: Store) -> tuple[str, BaseException | None]:
     try:
         asyncio.run(behaviour(store)) if inspect.iscoroutinefunction(behaviour) else behaviour(store)
     except (Exception, pytest.fail.Exception) as error:  # noqa: BLE001  (whatever a saver does wrong is its result)
-        offered = not isinstance(error, NotOffered) and not store.refuses(error)
+        offered = not isinstance(error, NotOffered) and not store.refuses(name, error)
         return (FAILS if offered else NOT_OFFERED), error
     return OK, None

@@ -79,7 +79,7 @@ class DynamoStore:
     async def async_saver(self) -> AsyncIterator[Saver]:
         yield self.watched()
 
-    def refuses(self, error: BaseException) -> bool:
+    def refuses(self, behaviour: str, error: BaseException) -> bool:
         return isinstance(error, NotImplementedError)
 
     def lag(self) -> None:

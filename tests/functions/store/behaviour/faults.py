@@ -10,7 +10,7 @@ from typing import Any
 from langgraph.checkpoint.serde.types import INTERRUPT
 from langgraph.types import Command
 
-from tests.functions.store.behaviour.putting import Writes, pending, put, values, write
+from tests.functions.store.behaviour.putting import LARGE, Writes, pending, put, put_large, values, write
 from tests.functions.store.behaviour.stores import Saver, Store
 from tests.support import graphs
 from tests.support.checkpoints import config, noise
@@ -72,8 +72,8 @@ def _leaving_items_undone(store: Store, act: Callable[[Saver], object]) -> None:
 def writes_that_a_batch_left_undone(store: Store) -> None:
     """DynamoDB may do a batch in part; in the end no write is lost."""
     at = put(store.saver(), config("t"))
-    _leaving_items_undone(store, lambda saver: write(saver, at, [("ch", number) for number in range(20)]))
-    assert [value for _, _, value in pending(store.saver(), at)] == list(range(20))
+    _leaving_items_undone(store, lambda saver: write(saver, at, [("ch", number) for number in range(8)]))
+    assert [value for _, _, value in pending(store.saver(), at)] == list(range(8))
 
 
 def deletions_that_a_batch_left_undone(store: Store) -> None:
@@ -115,10 +115,10 @@ def a_checkpoint_that_was_cut_off(store: Store) -> None:
 
 def a_large_checkpoint_that_was_cut_off(store: Store) -> None:
     """The same where its value lies elsewhere."""
-    at = put(store.saver(), config("t"), {"blob": b"old"}, step=0)
+    at = put_large(store.saver(), "t")
     for calls in range(MOST_CALLS):
-        killed = _cut(store, calls, lambda saver: put(saver, at, {"blob": noise(500_000)}, step=1))
-        assert values(store.saver(), "t")["blob"] in (b"old", noise(500_000))
+        killed = _cut(store, calls, lambda saver: put(saver, at, {"blob": noise(600_000)}, step=1))
+        assert values(store.saver(), "t")["blob"] in (LARGE, noise(600_000))
         if not killed:
             break
 
@@ -130,7 +130,7 @@ def a_question_that_was_cut_off(store: Store) -> None:
 
 def a_list_of_writes_that_was_cut_off(store: Store) -> None:
     """Killed while a task's writes are stored: all or none. Half of them would make the task look done."""
-    _cut_writes(store, [("ch", number) for number in range(30)])
+    _cut_writes(store, [("ch", number) for number in range(8)])
 
 
 def _cut_writes(store: Store, writes: Writes) -> None:

@@ -53,15 +53,15 @@ def separators_do_not_mix_threads(store: Store) -> None:
 def an_id_that_another_begins_with(store: Store) -> None:
     """Thread `a` does not see `ab`, namespace `child` not `child:1`; deleting one leaves the other."""
     saver = store.saver()
-    for thread_id in ("ab", "a", "a#"):
-        for namespace in ("", "child:1", "child", "child#"):
+    for thread_id in ("ab", "a", "a b"):
+        for namespace in ("", "child:1", "child", "child:1|x"):
             put(saver, config(thread_id, namespace), {"n": f"{thread_id}/{namespace}"})
-    for thread_id in ("ab", "a", "a#"):
-        for namespace in ("", "child:1", "child", "child#"):
+    for thread_id in ("ab", "a", "a b"):
+        for namespace in ("", "child:1", "child", "child:1|x"):
             assert values(saver, config(thread_id, namespace)) == {"n": f"{thread_id}/{namespace}"}
             assert len(list(saver.list(config(thread_id, namespace)))) == 1
     saver.delete_thread("a")
-    assert [saver.get_tuple(config(thread_id)) is None for thread_id in ("ab", "a", "a#")] == [False, True, False]
+    assert [saver.get_tuple(config(thread_id)) is None for thread_id in ("ab", "a", "a b")] == [False, True, False]
 
 
 def a_number_as_thread_id(store: Store) -> None:

@@ -25,7 +25,15 @@ def what_does_not_exist_is_none(store: Store) -> None:
     put(store.saver(), config("t"))
     for at in (config("no"), config("t", "no"), config("t", "", "1")):
         assert store.saver().get_tuple(at) is None
+    for at in (config("no"), config("t", "no")):
         assert list(store.saver().list(at)) == []
+
+
+def the_history_of_one_checkpoint(store: Store) -> None:
+    """A config with an id lists that checkpoint, or nothing."""
+    made = chain(store.saver(), config("t"), 3)
+    assert steps(store.saver().list(made[1])) == [1]
+    assert list(store.saver().list(config("t", "", "1"))) == []
 
 
 def history_newest_first(store: Store) -> None:
@@ -44,6 +52,11 @@ def limit_and_before(store: Store) -> None:
     assert steps(store.saver().list(config("t"), limit=2)) == [4, 3]
     assert steps(store.saver().list(config("t"), before=made[2])) == [1, 0]
     assert steps(store.saver().list(config("t"), before=made[4], limit=1)) == [3]
+
+
+def a_limit_of_nothing(store: Store) -> None:
+    """Is no error."""
+    chain(store.saver(), config("t"), 2)
     assert steps(store.saver().list(config("t"), limit=0)) == []
 
 

@@ -32,9 +32,11 @@ class Aws(DynamoStore):
     def clients(self, saver: Any) -> list[Any]:
         return [saver.client]
 
-    def refuses(self, error: BaseException) -> bool:
-        """`list` is documented to need a thread."""
-        return super().refuses(error) or str(error) == "Runnable config must contain thread_id"
+    def refuses(self, behaviour: str, error: BaseException) -> bool:
+        """`list` is documented to need a thread, and a TTL to count from when a checkpoint was made."""
+        if behaviour == "a_question_that_was_read_lives_on":
+            return True
+        return super().refuses(behaviour, error) or str(error) == "Runnable config must contain thread_id"
 
 
 class First(DynamoStore):

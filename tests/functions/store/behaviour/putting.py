@@ -9,12 +9,14 @@ from contextlib import contextmanager
 from typing import Any
 from unittest import mock
 
+from botocore.exceptions import ClientError
 from langchain_core.runnables import RunnableConfig
 from langgraph.checkpoint.base import CheckpointTuple
 
 from tests.functions.store.behaviour.stores import NotOffered, Saver
-from tests.support.checkpoints import checkpoint, config
+from tests.support.checkpoints import checkpoint, config, noise
 
+LARGE = noise(500_000)
 Writes = Sequence[tuple[str, Any]]
 
 
@@ -23,6 +25,14 @@ def put(saver: Saver, at: RunnableConfig, values: dict[str, Any] | None = None, 
     made = checkpoint(values)
     made["channel_versions"] = dict.fromkeys(made["channel_values"], made["id"])
     return saver.put(at, made, {"source": "loop", "step": 0, **metadata}, made["channel_versions"])  # type: ignore[typeddict-item]
+
+
+def put_large(saver: Saver, thread_id: str) -> RunnableConfig:
+    """For what is said of values over 400 KB; that they can be stored at all is said in `sizes`."""
+    try:
+        return put(saver, config(thread_id), {"blob": LARGE})
+    except ClientError as error:
+        raise NotOffered("values over 400 KB") from error
 
 
 def chain(saver: Saver, at: RunnableConfig, steps: int, **metadata: Any) -> list[RunnableConfig]:

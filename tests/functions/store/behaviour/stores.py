@@ -54,8 +54,8 @@ class Store(Protocol):
         """Removes what has expired, as DynamoDB does up to days later."""
         ...
 
-    def refuses(self, error: BaseException) -> bool:
-        """Whether the error says what the saver's documentation says: that it cannot do this."""
+    def refuses(self, behaviour: str, error: BaseException) -> bool:
+        """Whether the saver's documentation says that it does not do this."""
         ...
 
 
@@ -77,7 +77,7 @@ class Local:
     def expire(self) -> None:
         """Nothing expires."""
 
-    def refuses(self, error: BaseException) -> bool:
+    def refuses(self, behaviour: str, error: BaseException) -> bool:
         return isinstance(error, NotImplementedError)
 
 

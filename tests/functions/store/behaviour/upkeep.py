@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from tests.functions.store.behaviour.putting import chain, latest, put, steps, write
+from tests.functions.store.behaviour.putting import chain, latest, put, put_large, steps, write
 from tests.functions.store.behaviour.stores import Saver, Store
 from tests.support import graphs
 from tests.support.checkpoints import config, noise
@@ -46,7 +46,7 @@ def deleting_takes_writes_without_a_checkpoint(store: Store) -> None:
 
 def deleting_takes_large_values(store: Store) -> None:
     """Whatever lies outside of the items: chunks and objects, of checkpoints and of writes."""
-    at = put(store.saver(), config("t"), {"blob": noise(500_000)})
+    at = put_large(store.saver(), "t")
     write(store.saver(), at, [("ch", noise(500_000))])
     store.saver().delete_thread("t")
     assert store.content() == []
@@ -82,7 +82,7 @@ def copying_a_thread(store: Store) -> None:
 
 def a_copy_of_large_values(store: Store) -> None:
     """They are copied too, not pointed to."""
-    write(store.saver(), put(store.saver(), config("t"), {"blob": noise(500_000)}), [("ch", noise(500_000, 1))])
+    write(store.saver(), put_large(store.saver(), "t"), [("ch", noise(500_000, 1))])
     expected = _all(store.saver(), "t")
     store.saver().copy_thread("t", "copy")
     store.saver().delete_thread("t")
