@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import hashlib
+import json
 import logging
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Any
@@ -10,7 +12,7 @@ from typing import Any
 from langchain_core.messages import AIMessage, BaseMessage, ToolMessage
 from langchain_core.tools import BaseTool, ToolException
 from langgraph.graph import END
-from langgraph.prebuilt import ToolNode
+from langgraph.prebuilt import ToolNode, ToolRuntime
 from langgraph.prebuilt.tool_node import ToolCallRequest, ToolInvocationError
 from langgraph.types import Command, Send
 
@@ -30,6 +32,18 @@ def describe_tool_error(error: Exception) -> str:
         return str(error)
     _log.warning("tool failed", exc_info=error)
     return f"Error: the tool failed ({type(error).__name__})."
+
+
+def call_key(runtime: ToolRuntime[Any, Any]) -> str:
+    """A key for what this call of a tool does elsewhere (a payment, a mail): the same whenever the same call is run again, and no other's.
+
+    A run that dies between a tool's side effect and the write of its result runs the tool again. Where the other side takes an idempotency
+    key, give it this one: 32 hex digits of thread, task and call id. The task's id comes from the checkpoint that it belongs to, so a fork
+    or an edit is another call.
+    """
+    ids = runtime.config["configurable"]
+    called = [ids.get("thread_id"), ids.get("checkpoint_ns"), runtime.tool_call_id]
+    return hashlib.sha256(json.dumps(called).encode()).hexdigest()[:32]
 
 
 def tool_node(tools: Sequence[BaseTool]) -> ToolNode:

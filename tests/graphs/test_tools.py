@@ -7,11 +7,14 @@ from collections.abc import Sequence
 
 import pytest
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage
+from langchain_core.runnables import RunnableConfig
 from langchain_core.tools import BaseTool, tool
+from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.graph import END, START, MessagesState, StateGraph
+from langgraph.prebuilt import ToolNode, ToolRuntime
 from langgraph.types import Send
 
-from graphs.tools import LazyToolNode, replace_tools, route_tools
+from graphs.tools import LazyToolNode, call_key, replace_tools, route_tools
 from tests.support.conversation import Conversation
 
 
@@ -43,6 +46,40 @@ def test_each_call_is_a_task_of_its_own() -> None:
     """One Send for each call, in order."""
     sends = route_tools("tools")({"messages": [calling("a", "b")]})
     assert [isinstance(send, Send) and send.arg[0]["args"]["text"] for send in sends] == ["a", "b"]
+
+
+async def test_a_call_has_a_key_of_its_own() -> None:
+    """The same when a call is run again because its result was not stored; another for the call beside it, for the same call id in a later
+    turn, and for another thread."""
+    keys: list[tuple[str | None, str]] = []
+    failures = [ConnectionError()]
+
+    @tool
+    async def pay(text: str, runtime: ToolRuntime) -> str:
+        """Pays, and loses its result once."""
+        keys.append((runtime.tool_call_id, call_key(runtime)))
+        if text == "a" and failures:
+            raise failures.pop()
+        return "paid"
+
+    async def model(state: MessagesState) -> dict[str, list[BaseMessage]]:
+        return {"messages": [calling("a", "b", name="pay")]}
+
+    builder = StateGraph(MessagesState)
+    builder.add_node("model", model)
+    builder.add_node("tools", ToolNode([pay], handle_tool_errors=False))
+    builder.add_edge(START, "model")
+    builder.add_conditional_edges("model", route_tools("tools"), ["tools", END])
+    graph = builder.compile(checkpointer=InMemorySaver())
+    thread: RunnableConfig = {"configurable": {"thread_id": "t"}}
+    with pytest.raises(ConnectionError):
+        await graph.ainvoke({"messages": [HumanMessage("go")]}, thread)
+    await graph.ainvoke(None, thread)
+    again = [key for call, key in keys if call == "c0"]
+    assert (len(again), len(set(again))) == (2, 1)
+    await graph.ainvoke({"messages": [HumanMessage("go")]}, thread)
+    await graph.ainvoke({"messages": [HumanMessage("go")]}, {"configurable": {"thread_id": "other"}})
+    assert len({key for _, key in keys}) == 6
 
 
 def test_given_tools_replace_and_add() -> None:
