@@ -27,6 +27,8 @@ On = Annotated[
 Principal = Annotated[str | None, typer.Option(help="Whose threads; by default `local`, or on AWS your own identity there.")]
 ADDRESS = "address"
 """File of the data folder in which a running store says its host:port."""
+LOCAL = "local"
+"""`functions.web.principal.LOCAL`, whose import would bring the whole app."""
 START = "Start it: agents dev"
 
 
@@ -114,7 +116,6 @@ def _in_dev(address: str, principal: str | None) -> Place:
 
     from functions.settings import get_settings
     from functions.store.clients import CONFIG
-    from functions.web.principal import LOCAL
     from infra.local.store import BUCKET, REGION
 
     session = boto3.Session(aws_access_key_id="local", aws_secret_access_key="local", region_name=REGION)
@@ -134,7 +135,6 @@ def _on_aws(principal: str | None) -> Place:
 
     from functions.settings import get_settings
     from functions.store.clients import dynamodb_client
-    from functions.web.principal import LOCAL
 
     settings = get_settings()
     try:

@@ -132,7 +132,6 @@ def delete_thread(
 def contents(place: Place, agent: str, saver: DynamoDBSaver, thread: str) -> list[str]:
     """What there is of a thread, counted; empty if there is nothing."""
     from functions.store.clients import Calls
-    from functions.store.payloads import Objects
     from functions.store.table import Table
     from functions.store.upkeep import EVERYTHING
 
@@ -141,16 +140,20 @@ def contents(place: Place, agent: str, saver: DynamoDBSaver, thread: str) -> lis
     kinds = Counter(item["sk"]["S"][0] for page in table.query(pk, *EVERYTHING, ProjectionExpression="sk") for item in page)
     row = place.threads.get(place.principal, thread, agent=agent)
     what = [f"its row ({row.title!r})"] if row else []
-    what += [_counted(kinds[kind], name) for kind, name in ITEMS.items() if kinds[kind]]
-    if what and place.bucket:
-        from functions.store.clients import s3_client
-
-        client = place.objects or s3_client()
-        found = client.get_paginator("list_objects_v2").paginate(
-            Bucket=place.bucket, Prefix=Objects(client, place.bucket, place.checkpoints_table).prefix(pk)
-        )
-        what.append(_counted(sum(page["KeyCount"] for page in found), "object", f" in s3://{place.bucket}"))
+    numbers = {name: kinds.pop(kind, 0) for kind, name in ITEMS.items()} | {"record of its runs": kinds.total()}
+    what += [_counted(number, name) for name, number in numbers.items() if number]
+    if what and place.bucket and (objects := _objects(place, pk)):
+        what.append(_counted(objects, "object", f" in s3://{place.bucket}"))
     return what
+
+
+def _objects(place: Place, pk: str) -> int:
+    from functions.store.clients import s3_client
+    from functions.store.payloads import Objects
+
+    client, bucket = place.objects or s3_client(), place.bucket or ""
+    prefix = Objects(client, bucket, place.checkpoints_table).prefix(pk)
+    return sum(page["KeyCount"] for page in client.get_paginator("list_objects_v2").paginate(Bucket=bucket, Prefix=prefix))
 
 
 def _counted(number: int, name: str, where: str = "") -> str:

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from infra.cli.place import On, Principal, explaining, find_place, owner_of
-from infra.cli.show import clean
 
 if TYPE_CHECKING:
     from functions.store.imports import Copied
@@ -96,6 +95,8 @@ def report(results: list[Copied], dry_run: bool, as_json: bool) -> None:
     if as_json:
         typer.echo(json.dumps({"dryRun": dry_run, "total": total, "threads": [entry(result) for result in results]}, ensure_ascii=False))
         return
+    from infra.cli.show import clean  # brings httpx
+
     for result in results:
         for note in (*result.left_out, *([f"skipped: {result.skipped}"] if result.skipped else [])):
             typer.echo(clean(f"{result.thread_id}: {note}"))

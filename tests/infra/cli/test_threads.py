@@ -10,6 +10,8 @@ import pytest
 
 from functions.settings import get_settings
 from functions.store.checkpoints import DynamoDBSaver
+from functions.web import principal
+from infra.cli import place
 from infra.cli.conversation import told
 from tests.infra.cli.conftest import Deployment, said
 from tests.support.checkpoints import config, noise, put
@@ -36,6 +38,11 @@ def test_nothing_to_list(deployment: Deployment) -> None:
     result = deployment.run("list", "--principal", "eve")
     assert (result.exit_code, result.stdout) == (0, "")
     assert result.stderr == f"No conversations of eve in {deployment.dynamo.endpoint}.\n"
+
+
+def test_the_local_user() -> None:
+    """Is who a function without authentication takes everybody for."""
+    assert place.LOCAL == principal.LOCAL
 
 
 def test_show(deployment: Deployment) -> None:
@@ -89,7 +96,10 @@ def test_delete(deployment: Deployment, s3: S3Client, bucket: str, monkeypatch: 
     put(saver.for_principal("dev:local"), config("t"), {"x": noise(400_000)})
     refused = deployment.run("delete", "t", "--agent", "dev", typed="n\n")
     assert refused.exit_code == 1
-    assert "its row ('start demo'), 3 checkpoints, 2 tasks with pending writes, 1 object in s3://bucket-" in refused.stdout
+    assert (
+        "its row ('start demo'), 3 checkpoints, 2 tasks with pending writes, 1 record of its runs, 1 object in s3://bucket-"
+        in refused.stdout
+    )
     done = deployment.run("delete", "t", "--agent", "dev", "--yes")
     assert (done.exit_code, done.stdout.splitlines()[-1]) == (0, "Deleted.")
     assert deployment.items() == kept
