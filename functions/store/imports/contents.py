@@ -21,6 +21,8 @@ from functions.store.imports.foreign import Payload, Sealed, SourceError
 
 _KEYS = ormsgpack.OPT_NON_STR_KEYS
 """As LangGraph's serializer packs maps."""
+READABLE = frozenset({"msgpack", "json", "null", "bytes", "bytearray"})
+"""What LangGraph's own serializer reads wherever it runs (`JsonPlusSerializer.loads_typed`)."""
 
 
 class Contents(Protocol):
@@ -49,24 +51,24 @@ class AsTheyAre:
     """Contents whose bytes are kept."""
 
     def open(self, sealed: Sealed) -> Any:
-        match sealed.kind:
+        match self.carry(sealed).kind:
             case "msgpack":
                 return ormsgpack.unpackb(sealed.data, ext_hook=ormsgpack.Ext, option=_KEYS)
             case "json":
                 return json.loads(sealed.data)
-            case _:
-                raise SourceError(
-                    f"It is stored as {sealed.kind!r}, which needs the serializer that wrote it: import it in Python, with "
-                    "`functions.store.imports.import_threads(…, serde=…)`."
-                )
+            case kind:
+                raise SourceError(f"A checkpoint of it is stored as {kind!r}, which no checkpoint is: its table is damaged.")
 
     def close(self, value: Any, kind: str) -> Sealed:
         return Sealed(kind, json.dumps(value).encode() if kind == "json" else ormsgpack.packb(value, option=_KEYS))
 
     def carry(self, sealed: Sealed) -> Sealed:
-        if "+" in sealed.kind or sealed.kind == "pickle":
-            self.open(sealed)  # says what is needed
-        return sealed
+        if sealed.kind in READABLE:
+            return sealed
+        raise SourceError(
+            f"It is stored as {sealed.kind!r}, which needs the serializer that wrote it: import it in Python, with "
+            "`functions.store.imports.import_threads(…, serde=…)`."
+        )
 
     def plain(self, carried: Sealed) -> Any:
         return carried

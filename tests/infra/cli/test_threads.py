@@ -40,6 +40,14 @@ def test_nothing_to_list(deployment: Deployment) -> None:
     assert result.stderr == f"No conversations of eve in {deployment.dynamo.endpoint}.\n"
 
 
+def test_on_aws_it_is_the_callers_own_threads(deployment: Deployment, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where callers are known by their AWS identity, whose credentials these are is asked of AWS."""
+    monkeypatch.setenv("AGENTS_AUTH", "iam")
+    get_settings.cache_clear()
+    result = deployment.run("list")
+    assert result.stderr == f"No conversations of arn:aws:sts::123456789012:user/moto in {deployment.dynamo.endpoint}.\n"
+
+
 def test_the_local_user() -> None:
     """Is who a function without authentication takes everybody for."""
     assert place.LOCAL == principal.LOCAL

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
@@ -16,6 +17,8 @@ from langgraph.types import Command
 from functions.store.checkpoints import DynamoDBSaver
 from functions.store.imports import AwsTable, Listing, SourceError, TwoTables, import_threads
 from functions.store.imports.aws import Bucket
+from functions.store.imports.contents import AsTheyAre
+from functions.store.imports.foreign import Sealed
 from functions.store.threads import Threads
 from tests.functions.store.conftest import MakeSaver
 from tests.functions.store.imports.conftest import MakeOrigin, Origin
@@ -112,6 +115,13 @@ def test_encrypted_threads_need_their_serializer(make_origin: MakeOrigin, make_s
     assert bring(origin, saver, serde=old).checkpoints == 2
     assert bring(origin, saver, serde=old).skipped == ""
     assert graphs.approval(saver, []).get_state(AT).values["log"] == ["quoted", "answered yes", "paid"]
+
+
+@pytest.mark.parametrize("kind", ["pickle", "msgpack+aes", "mine"])
+def test_what_only_its_serializer_reads_is_not_carried(kind: str) -> None:
+    """Our saver could not read it either."""
+    with pytest.raises(SourceError, match=re.escape(f"stored as {kind!r}, which needs the serializer that wrote it")):
+        AsTheyAre().carry(Sealed(kind, b"x"))
 
 
 # conversations
