@@ -72,7 +72,7 @@ def slots(items: Iterable[Item]) -> list[Slot]:
     by_task: defaultdict[tuple[str, int], list[Item]] = defaultdict(list)
     for item in items:
         by_task[item["tid"]["S"], keys.place(item["sk"]["S"]).epoch].append(item)
-    whole = [(task, item) for task, found in by_task.items() if _has_first(found) for item in found]
+    whole = [(task, item) for task, found in by_task.items() for item in _whole(found)]
     found = [slot for (task_id, epoch), item in whole for slot in _slots(task_id, epoch, item)]
     return sorted(_by_epoch(found) if any(slot.epoch for slot in found) else found, key=lambda slot: slot.order)
 
@@ -86,8 +86,11 @@ def _by_epoch(found: Iterable[Slot]) -> list[Slot]:
     return list(kept.values())
 
 
-def _has_first(items: Iterable[Item]) -> bool:
-    return any(int(item["sk"]["S"].rpartition("!")[2]) == 0 for item in items)
+def _whole(items: Sequence[Item]) -> list[Item]:
+    """Without a list that was cut off. Its first item is stored last; that one alone can also hold just the error of a later attempt."""
+    first = [item for item in items if int(item["sk"]["S"].rpartition("!")[2]) == 0]
+    whole = any(name[0] == "w" and name[1:].isdigit() for item in first for name in item)
+    return list(items) if whole else first
 
 
 def _slots(task_id: str, epoch: int, item: Item) -> Iterator[Slot]:

@@ -7,7 +7,7 @@ from contextlib import ExitStack
 from functools import partial
 from typing import Any
 
-from langgraph.checkpoint.serde.types import INTERRUPT
+from langgraph.checkpoint.serde.types import ERROR, INTERRUPT
 from langgraph.types import Command
 
 from tests.functions.store.behaviour.putting import LARGE, Writes, pending, put, put_large, values, write
@@ -140,5 +140,19 @@ def _cut_writes(store: Store, writes: Writes) -> None:
         killed = _cut(store, calls, partial(write, at=at, writes=writes, task_id=task_id))
         found = [(channel, value) for whose, channel, value in pending(store.saver(), at) if whose == task_id]
         assert found in ([], writes)
+        if not killed:
+            break
+
+
+def a_long_list_that_was_cut_off_and_failed_next_time(store: Store) -> None:
+    """The task runs again and raises: its error does not make half of the first run's writes count."""
+    at = put(store.saver(), config("t"))
+    expected = [(f"ch-{number:02d}", number) for number in range(60)]
+    for calls in range(MOST_CALLS):
+        task_id = f"task-{calls:03d}"
+        killed = _cut(store, calls, partial(write, at=at, writes=expected, task_id=task_id))
+        write(store.saver(), at, [(ERROR, "boom")], task_id)
+        found = [(channel, value) for whose, channel, value in pending(store.saver(), at) if whose == task_id and channel != ERROR]
+        assert sorted(found) in ([], expected)
         if not killed:
             break
