@@ -9,7 +9,7 @@ from typing import Any
 
 from langchain_core.messages import BaseMessage
 from langchain_core.runnables import RunnableConfig
-from langgraph._internal._constants import RESUME
+from langgraph._internal._constants import NS_END, NS_SEP, RESUME
 from langgraph.checkpoint.base import BaseCheckpointSaver
 from langgraph.pregel import Pregel
 from langgraph.types import Interrupt, StateSnapshot, _interrupt_id
@@ -49,7 +49,7 @@ async def read_thread(graph: Pregel[Any, Any, Any, Any], config: RunnableConfig)
     if not has_checkpointer(graph):
         return Thread()
     snapshot = await graph.aget_state(config)
-    return _thread(snapshot, await _answered(graph, snapshot))
+    return _thread(snapshot, await _answered(graph, config, snapshot))
 
 
 async def earlier_states(graph: Pregel[Any, Any, Any, Any], config: RunnableConfig) -> AsyncIterator[tuple[RunnableConfig, Thread]]:
@@ -89,18 +89,29 @@ def has_checkpointer(graph: Pregel[Any, Any, Any, Any]) -> bool:
     return bool(graph.checkpointer)
 
 
-async def _answered(graph: Pregel[Any, Any, Any, Any], snapshot: StateSnapshot) -> dict[str, Any]:
-    """LangGraph shows such a question as open, and would take the next answer to it for the node's next question."""
-    failed = [task for task in snapshot.tasks if task.error is not None and task.interrupts]
+async def _answered(graph: Pregel[Any, Any, Any, Any], config: RunnableConfig, snapshot: StateSnapshot) -> dict[str, Any]:
+    """LangGraph shows such a question as open, and would take the next answer to it for the node's next question. In a nested graph too:
+    its own checkpoint has the answer then."""
     saver = graph.checkpointer
-    stored = await saver.aget_tuple(snapshot.config) if failed and isinstance(saver, BaseCheckpointSaver) else None
+    if not isinstance(saver, BaseCheckpointSaver) or not any(task.error is not None and task.interrupts for task in snapshot.tasks):
+        return {}
+    return await _answered_in(saver, await graph.aget_state(config, subgraphs=True))
+
+
+async def _answered_in(saver: BaseCheckpointSaver[Any], snapshot: StateSnapshot) -> dict[str, Any]:
+    stored = await saver.aget_tuple(snapshot.config)
     writes = (stored.pending_writes or ()) if stored is not None else ()
     given = {task_id: value for task_id, channel, value in writes if channel == RESUME and isinstance(value, list) and value}
+    own = snapshot.config["configurable"].get("checkpoint_ns") or ""
     answers: dict[str, Any] = {}
-    for task in failed:
-        # an interrupt's id says which of the task's answers it waits for
-        if (values := given.get(task.id)) and task.interrupts[-1].id == _interrupt_id(f"{task.name}:{task.id}", len(values) - 1):
-            answers[task.interrupts[-1].id] = values[-1]
+    for task in snapshot.tasks:
+        if isinstance(task.state, StateSnapshot):
+            answers |= await _answered_in(saver, task.state)
+        elif task.error is not None and task.interrupts and (values := given.get(task.id)):
+            # an interrupt's id says which of the task's answers it waits for
+            namespace = f"{own}{NS_SEP if own else ''}{task.name}{NS_END}{task.id}"
+            if task.interrupts[-1].id == _interrupt_id(namespace, len(values) - 1):
+                answers[task.interrupts[-1].id] = values[-1]
     return answers
 
 
