@@ -37,6 +37,7 @@ from functions.store.holding import Holding
 from functions.store.leases import Grant, Leases
 from functions.store.payloads import Chunks, Objects, Payloads
 from functions.store.reading import Reader, Record
+from functions.store.remembered import Remembered
 from functions.store.table import Table
 from functions.store.upkeep import Upkeep
 from functions.store.writing import Writer
@@ -92,9 +93,11 @@ class DynamoDBSaver(BaseCheckpointSaver[Any]):
         return view
 
     def held(self, grant: Grant, holding: Holding) -> DynamoDBSaver:
-        """The same saver for one run, which has the lease of its thread: it writes in the lease's epoch, and not without the lease."""
+        """The same saver for one run, which has the lease of its thread: it writes in the lease's epoch, and not without the lease; and it
+        reads nothing twice."""
         view = copy.copy(self)
         view._holding, view._epochs = holding, Epochs({grant.pk: grant.epoch})
+        view._table = Remembered(self._table.name, self._table.client, self._table.calls, grant.pk, grant.epoch)
         return view
 
     # `with_allowlist` copies the saver and sets another `serde`: the parts are made for each call from what the saver has then.
