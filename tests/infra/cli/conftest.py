@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from botocore.loaders import Loader, create_loader
 from typer.testing import CliRunner, Result
 
 from functions.settings import Settings, get_settings
@@ -47,10 +48,17 @@ class Deployment:
         return [item for scan in scans for item in scan]
 
 
+@pytest.fixture(scope="session")
+def loader() -> Loader:
+    """botocore's models, read once: each command makes clients of its own, as it does for a user."""
+    return create_loader()
+
+
 @pytest.fixture
-def deployment(dynamo: Dynamo, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Deployment]:
+def deployment(loader: Loader, dynamo: Dynamo, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Deployment]:
     """No data folder, no `.env`; everybody is `local`."""
     prefix = dynamo.tables["threads"].removesuffix("threads")
+    monkeypatch.setattr("botocore.session.create_loader", lambda *_: loader)
     monkeypatch.chdir(tmp_path)
     variables = {"AGENTS_DATA_DIR": str(tmp_path / "data"), "AWS_ENDPOINT_URL": dynamo.endpoint, "AGENTS_TABLE_PREFIX": prefix}
     for name, value in variables.items():
