@@ -36,7 +36,7 @@ class Plan:
     later: int = 12
     at_once: int = 16
     period: int = 17
-    """Turns of a delta history that bytes are averaged over: 102 updates, in which all of it is stored twice."""
+    """Turns of a delta history that bytes are averaged over: 102 updates, in which all of it is stored once."""
     warm_up: int = WARM_UP
 
 
