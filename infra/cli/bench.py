@@ -8,7 +8,7 @@ from infra.cli.tooling import NoUv, run_with
 
 
 def bench(context: typer.Context) -> None:
-    """Measure the stream beside its peers. Arguments go to `python -m tests.bench`."""
+    """Measure the stream, and runs in the store, beside their peers. Arguments go to `python -m tests.bench`."""
     try:
         code = run_with(["bench"], ["python", "-m", "tests.bench", *context.args])
     except NoUv as exc:
