@@ -67,6 +67,12 @@ def decode(text: str) -> str | None:
     return _ESCAPE.sub(lambda match: chr(int(match[1] or match[2], 16)), text)
 
 
+def owner(agent: str, principal: str) -> str:
+    """Whose threads those of one caller with one agent are: agents share the table, but no thread, since another agent's graph would find
+    no node for what is open in it. An agent's name holds no `:`, so no two pairs are one owner."""
+    return f"{agent}:{principal}"
+
+
 def principal_prefix(principal: str) -> str:
     return f"{encode(principal, LONGEST_PARTITION_PART)}!"
 

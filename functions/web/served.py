@@ -14,6 +14,7 @@ from langgraph.pregel import Pregel
 
 from functions.runs.agents import ServedAgent, UnknownAgent, compile_agent, find_spec
 from functions.settings import Settings
+from functions.store import keys
 from functions.store.checkpoints import DynamoDBSaver
 from functions.store.clients import dynamodb_client
 from functions.store.threads import Threads
@@ -44,11 +45,10 @@ class Served:
         return self.settings.model == "offline"
 
     def graph(self, principal: str) -> Graph:
-        """The graph on the principal's own threads with this agent. The agents of a deployment share a table, but no thread: another
-        agent's graph would find no node for what is open in it, and drop the question."""
+        """The graph on the principal's own threads with this agent."""
         saver = self.agent.graph.checkpointer
-        owner = f"{self.agent.spec.name}:{principal}"  # an agent's name holds no ":", so no two pairs are one owner
-        return self.agent.graph_for(saver.for_principal(owner) if isinstance(saver, DynamoDBSaver) else None)
+        own = keys.owner(self.agent.spec.name, principal)
+        return self.agent.graph_for(saver.for_principal(own) if isinstance(saver, DynamoDBSaver) else None)
 
     async def touch(self, principal: str, input: RunAgentInput) -> None:
         """Moves the conversation to the top of its owner's list. Its failure is logged: the run itself has ended well."""

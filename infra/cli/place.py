@@ -25,8 +25,6 @@ On = Annotated[
     typer.Option("--on", help="dev: the store of a running `agents dev`; aws: the tables that the settings name; auto: what there is."),
 ]
 Principal = Annotated[str | None, typer.Option(help="Whose threads; by default `local`, or on AWS your own identity there.")]
-ADDRESS = "address"
-"""File of the data folder in which a running store says its host:port."""
 LOCAL = "local"
 """`functions.web.principal.LOCAL`, whose import would bring the whole app."""
 START = "Start it: agents dev"
@@ -71,11 +69,6 @@ class Place:
         return self.settings.ttl_days * 86_400 or None
 
 
-def owner_of(agent: str, principal: str) -> str:
-    """As `functions.web.served.Served.graph` has it: agents share the table, but no thread."""
-    return f"{agent}:{principal}"
-
-
 def find_place(on: str, principal: str | None) -> Place:
     """Raises `NoPlace`; `pydantic.ValidationError` or `pydantic_settings.SettingsError` for a wrong setting."""
     address = None if on == "aws" or (on == "auto" and _named_endpoint()) else _running_store()
@@ -97,6 +90,7 @@ def _data_folder() -> Path:
 def _running_store() -> str | None:
     """Its host:port; None if none holds the data folder."""
     from infra.local.lock import FolderInUse, lock_folder
+    from infra.local.store_process import ADDRESS
 
     folder = _data_folder()
     if not folder.exists():

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from infra.cli.place import On, Principal, explaining, fail, find_place, owner_of
+from infra.cli.place import On, Principal, explaining, fail, find_place
 
 if TYPE_CHECKING:
     from functions.store.checkpoints import DynamoDBSaver
@@ -110,10 +110,11 @@ def delete_thread(
 ) -> None:
     """One conversation with all its checkpoints, writes and objects."""
     from functions.store.errors import ThreadBusy
+    from functions.store.keys import owner
 
     with explaining():
         place = find_place(on, principal)
-        saver = place.saver.for_principal(owner_of(agent, place.principal))
+        saver = place.saver.for_principal(owner(agent, place.principal))
         what = contents(place, agent, saver, thread)
         if not what:
             fail(unknown(place, agent, thread))

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from infra.cli.place import On, Principal, explaining, find_place, owner_of
+from infra.cli.place import On, Principal, explaining, find_place
 
 if TYPE_CHECKING:
     from functions.store.imports import Copied
@@ -42,6 +42,7 @@ def import_threads(
     May be repeated: what is new is added. Exit code 1 if a thread could not be copied.
     """
     from functions.store import imports
+    from functions.store.keys import owner
 
     if ":" in agent:
         raise typer.BadParameter("an agent's name holds no colon", param_hint="--agent")
@@ -51,7 +52,7 @@ def import_threads(
         source.check()
         typer.echo(f"From {table} to the threads of {place.principal} with {title(agent)} in {place.name} …", err=True)
         ids = list(dict.fromkeys(thread)) if thread else source.threads()
-        saver = place.saver.for_principal(owner_of(agent, place.principal))
+        saver = place.saver.for_principal(owner(agent, place.principal))
         listing = imports.Listing(place.threads, place.principal, agent, title(agent))
         results = list(watched(imports.import_threads(source, saver, ids, listing=listing, dry_run=dry_run), len(ids)))
     report(results, dry_run, as_json)

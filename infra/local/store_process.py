@@ -26,6 +26,10 @@ if TYPE_CHECKING:
     from werkzeug.serving import BaseWSGIServer
 
 
+ADDRESS = "address"
+"""File of the data folder that says the host:port of the store that has the folder, for `agents threads`."""
+
+
 class UnplayableJournal(Exception):
     """A record was acknowledged when it was written and is refused now (another emulator version, an edited file)."""
 
@@ -42,6 +46,8 @@ def main() -> None:
             serving.start()
             address = f"127.0.0.1:{server.port}"
             create(address, sys.argv[2])
+            if folder:
+                (folder / ADDRESS).write_text(address, encoding="utf-8")
             say({"address": address, "records": records})
             serving.join()
     except (FolderInUse, DamagedJournal, UnplayableJournal, OSError) as exc:

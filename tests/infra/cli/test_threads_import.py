@@ -15,7 +15,6 @@ from functions.settings import get_settings
 from functions.store.threads import Threads
 from functions.web import create_app
 from graphs.catalog import Deps
-from infra.cli.place import ADDRESS
 from infra.local.store import Store
 from infra.local.variables import bare, user_variables
 from tests.functions.store.imports.conftest import MakeOrigin, Origin
@@ -121,9 +120,6 @@ async def test_into_agents_dev(make_origin: MakeOrigin, deployment: Deployment, 
         async def run(*line: str) -> Any:
             return await anyio.to_thread.run_sync(lambda: deployment.run(*line, "--on", "dev"))
 
-        (folder / ADDRESS).unlink(missing_ok=True)
-        assert "which does not say where its store is" in (await run("list")).stderr
-        (folder / ADDRESS).write_text(store.address, encoding="utf-8")
         assert (await run(*words(origin))).stdout.startswith("Copied 1 threads with 1 checkpoints")
         assert (await run("list")).stdout.endswith("  dev  t  hello\n")
         assert "1 checkpoint, 1 task with pending writes." in (await run("delete", "t", "--agent", "dev", "--yes")).stdout
