@@ -26,7 +26,7 @@ from tests.support.dynamodb import Dynamo
 
 NIGHTLY = "nightly"
 BY_HAND = settings.get_current_profile_name() == NIGHTLY
-EXAMPLES, STEPS = (400, 50) if BY_HAND else (14, 25)
+EXAMPLES, STEPS = (100, 50) if BY_HAND else (14, 25)
 
 THREADS = st.sampled_from(["t", "t!"])
 NAMESPACES = st.sampled_from(["", "child:1"])
