@@ -13,6 +13,7 @@ from botocore.exceptions import ClientError, ConnectionClosedError, ReadTimeoutE
 
 from functions.store import table as store_table
 from functions.store.checkpoints import DynamoDBSaver
+from functions.store.claims import Claim
 from functions.store.clients import CONFIG
 from functions.store.errors import StoreError, TableMissing, Throttled
 from functions.store.tables import create_tables
@@ -162,3 +163,62 @@ def test_a_missing_table_is_named(dynamo: Dynamo) -> None:
     saver = DynamoDBSaver("nowhere-checkpoints", client=dynamo.client)
     with pytest.raises(TableMissing, match=r"'nowhere-checkpoints' does not exist at http://127.0.0.1:\d+.*create_tables"):
         saver.get_tuple(config("t"))
+
+
+Change = Callable[[DynamoDBSaver, str], object]
+
+
+def _take(saver: DynamoDBSaver, pk: str) -> object:
+    grant = saver.leases.take(pk, "run", 30)
+    return grant.run_id, grant.fence, grant.epoch, grant.died
+
+
+def _take_over(saver: DynamoDBSaver, pk: str) -> object:
+    saver.leases.take(pk, "dead", -1)
+    return _take(saver, pk)
+
+
+def _beat(saver: DynamoDBSaver, pk: str) -> object:
+    return saver.leases.beat(saver.leases.take(pk, "run", 30), 60)
+
+
+def _give_back(saver: DynamoDBSaver, pk: str) -> object:
+    saver.leases.give_back(saver.leases.take(pk, "run", 30))
+    return saver.leases.take(pk, "next", 30).died
+
+
+def _claim(saver: DynamoDBSaver, pk: str) -> object:
+    return saver.claims.claim(pk, "run", {"question": Claim("digest", "yes")}), saver.claims.answers(pk, ["question"])
+
+
+def _claim_another(saver: DynamoDBSaver, pk: str) -> object:
+    saver.claims.claim(pk, "run", {"question": Claim("digest", "yes")})
+    return saver.claims.claim(pk, "late", {"question": Claim("other", "no")}), saver.claims.answers(pk, ["question"])
+
+
+CHANGES: dict[str, tuple[Change, object]] = {
+    "take": (_take, ("run", 1, 0, None)),
+    "take over": (_take_over, ("run", 2, 1, "dead")),
+    "beat": (_beat, True),
+    "give back": (_give_back, None),
+    "claim": (_claim, ([], {"question": Claim("digest", "yes")})),
+    "claim another": (_claim_another, (["question"], {"question": Claim("digest", "yes")})),
+}
+"""What is done under a condition, and what comes of it."""
+
+
+@pytest.mark.parametrize("name", CHANGES)
+@pytest.mark.parametrize("fault", [Fault.LOST_ANSWER, Fault.APPLIED_ERROR])
+def test_a_repeated_conditional_write_finds_that_it_was_its_own(
+    dynamo: Dynamo, make_saver: MakeSaver, no_pause: None, name: str, fault: Fault
+) -> None:
+    """The answer to any request of it is lost, the SDK repeats it, and the condition fails on what it wrote itself: nobody else has the
+    lease, nobody else gave the answer."""
+    client = dynamo.fresh_client()
+    saver, faults = make_saver(client=client), Faults(client)
+    change, wanted = CHANGES[name]
+    with faults.count() as requests:
+        assert change(saver, saver.partition("counted")) == wanted
+    for number in range(requests.seen):
+        with faults.inject(fault, first=number):
+            assert change(saver, saver.partition(f"t{number}")) == wanted, f"request {number}"
