@@ -9,7 +9,6 @@ import asyncio
 import logging
 import multiprocessing
 import signal
-import time
 from collections.abc import Sequence
 from contextlib import aclosing
 from dataclasses import dataclass
@@ -18,7 +17,7 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import boto3
-from ag_ui.core import RunAgentInput
+from ag_ui.core import EventType, RunAgentInput
 from langchain_core.messages import AIMessage, BaseMessage
 from langchain_core.runnables import RunnableConfig
 from langchain_core.tools import InjectedToolCallId, tool
@@ -30,6 +29,7 @@ from functions.runs.connect import connect_events
 from functions.runs.errors import RunRejected
 from functions.store.checkpoints import DynamoDBSaver
 from functions.store.clients import CONFIG
+from functions.store.errors import StoreError
 from graphs.messages import DeltaMessagesState
 from graphs.scripted import ScriptedChatModel, Turn
 from graphs.tools import route_tools, tool_node
@@ -47,6 +47,7 @@ _SESSION = boto3.session.Session()
 for _service in ("dynamodb", "s3"):
     _SESSION.client(_service, endpoint_url="http://127.0.0.1:9", region_name="us-east-1", aws_access_key_id="-", aws_secret_access_key="-")
 
+SHOWN = (EventType.MESSAGES_SNAPSHOT, EventType.RUN_FINISHED, EventType.RUN_ERROR)
 APPROVE, REJECT = {"approved": True}, {"approved": False}
 LARGE_TEXT = noise(300_000).hex()
 """Over 350 KB also when compressed."""
@@ -70,10 +71,10 @@ class World:
     def table(self, thread_id: str) -> str:
         return f"{self.named}{thread_id}" if self.named.endswith("-") else self.named
 
-    def clients(self) -> tuple[Any, Any]:
-        names: Any = ("dynamodb", "s3")
-        found = [_SESSION.client(name, endpoint_url=self.endpoint, region_name="us-east-1", config=CONFIG) for name in names]
-        return found[0], found[1]
+    def clients(self) -> list[Any]:
+        """Of DynamoDB, and of S3 if there is a bucket."""
+        names: list[Any] = ["dynamodb", *(["s3"] if self.bucket else [])]
+        return [_SESSION.client(name, endpoint_url=self.endpoint, region_name="us-east-1", config=CONFIG) for name in names]
 
     def message(self, message_id: str, text: str) -> Json:
         return {"id": message_id, "role": "user", "content": f"{text} {LARGE_TEXT if self.bucket else ''}"}
@@ -117,7 +118,7 @@ def build(world: World, thread_id: str, saver: DynamoDBSaver) -> Any:
         ran("look", tool_call_id, config)
         return f"seen {where}"
 
-    async def think(state: MessagesState, config: RunnableConfig) -> Json:
+    async def think(state: Any, config: RunnableConfig) -> Json:
         ran("model", "", config)
         return {"messages": [await model.ainvoke(state["messages"])]}
 
@@ -136,10 +137,11 @@ def build(world: World, thread_id: str, saver: DynamoDBSaver) -> Any:
 class Client:
     """One process's view of a thread: each run is told what the client knows, and its end is noted."""
 
-    def __init__(self, world: World, thread_id: str, clients: tuple[Any, Any]) -> None:
+    def __init__(self, world: World, thread_id: str, clients: Sequence[Any]) -> None:
         self.world, self.thread_id, self.journal = world, thread_id, world.journal(thread_id)
-        dynamodb, s3 = clients
+        dynamodb, s3 = [*clients, None][:2]
         self._saver = DynamoDBSaver(world.table(thread_id), client=dynamodb, objects_client=s3, bucket=world.bucket)
+        self._shown: list[Any] = []
         self.graph = build(world, thread_id, self._saver)
 
     async def send(self, request: Json) -> str:
@@ -150,27 +152,33 @@ class Client:
         try:
             await run.prepare()
         except RunRejected as rejected:
+            self._shown = []
             self.journal.note("end", run=given.run_id, outcome=rejected.code)
             return rejected.code
+        except StoreError as error:
+            # as functions.web does: what fails here fails again on the stream, or does not
+            self.journal.note("unprepared", run=given.run_id, error=repr(error))
         self.journal.note("accepted", run=given.run_id)
         return await self._end(given.run_id, run.events())
 
     async def _end(self, run_id: str, events: Any) -> str:
-        end: Any = None
+        """A page keeps the messages and the questions that a run shows at its end."""
+        self._shown = []
         async with aclosing(events):
             async for event in events:
-                end = event
+                if event.type in SHOWN:
+                    self._shown.append(event)
+        end = self._shown[-1]
         outcome = str(getattr(end, "code", None) or end.outcome.type)
-        self.journal.note("end", run=run_id, outcome=outcome, detail=getattr(end, "metadata", None), cpu=time.process_time())
+        self.journal.note("end", run=run_id, outcome=outcome, detail=getattr(end, "metadata", None))
         return outcome
 
     async def load(self) -> tuple[list[Json], list[str]]:
-        """The history and the ids of the open questions, as a page shows them after a reload."""
-        _, messages, _, end = [event.model_dump(mode="json", by_alias=True) for event in await self._shown()]
+        """The history and the ids of the open questions: those of the last run, or as a page shows them after a reload."""
+        if len(self._shown) != len(SHOWN) - 1:
+            self._shown = [event for event in await connect_events(self.graph, self.thread_id, None) if event.type in SHOWN]
+        messages, end = [event.model_dump(mode="json", by_alias=True) for event in self._shown]
         return messages["messages"], [asked["id"] for asked in end["outcome"].get("interrupts", ())]
-
-    async def _shown(self) -> list[Any]:
-        return await connect_events(self.graph, self.thread_id, None)
 
     async def messages(self) -> list[Json]:
         """What the thread holds, without what is drawn by lot (the ids of the model's messages)."""

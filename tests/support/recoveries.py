@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections import Counter
+from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
 from multiprocessing.process import BaseProcess
@@ -40,8 +40,8 @@ def answer(question: str, payload: Any) -> list[Json]:
 class Recovery:
     """A client that goes on with a thread in a process of its own."""
 
-    def __init__(self, world: World, thread_id: str, story: Story, how: str) -> None:
-        self._client = Client(world, thread_id, world.clients())
+    def __init__(self, client: Client, story: Story, how: str) -> None:
+        self._client = client
         self._story, self._how = story, how
         says_something_else = how == "other" and story.question is None
         self._message = {"id": "new", "role": "user", "content": "look elsewhere"} if says_something_else else story.message
@@ -76,6 +76,9 @@ class Recovery:
             return "answer", {"messages": history, "resume": [entry for asked in questions for entry in answer(asked, APPROVE)]}
         if self._wanted not in {message["id"] for message in history}:
             return "send", {"messages": [*history, self._message]}
+        if history[-1]["role"] == "user" and outcome == "success":
+            # it came beside an answer, which took precedence
+            return "send", {"messages": history}
         if outcome == "success" or (outcome == "BAD_INPUT" and step == "empty"):
             return None
         return "empty", {"messages": history}
@@ -90,15 +93,17 @@ def start(world: World, tasks: Sequence[tuple[str, Story, str]]) -> BaseProcess:
 
 def _recover(world: World, tasks: Sequence[tuple[str, Story, str]]) -> None:
     quiet()
-    for task in tasks:
-        asyncio.run(Recovery(world, *task).run())
+    clients = world.clients()
+    for thread_id, story, how in tasks:
+        asyncio.run(Recovery(Client(world, thread_id, clients), story, how).run())
 
 
 @dataclass(frozen=True, slots=True)
 class Account:
     """What a thread's journal says in the end: what the recovering client heard, what the thread holds, and what ran twice.
 
-    `twice`: tools and model calls whose result was not stored when their process ended. `wrongly`: those that ran again although it was.
+    `twice`: tools and model calls whose result was not stored when their process ended. `wrongly`: those that ran again although it was, or
+    twice in one process.
     `accepted`: the request was, by the run that was cut off or by the one after it.
     """
 
@@ -111,7 +116,7 @@ class Account:
 
 def account(journal: Journal, story: Story) -> Account:
     stored: set[str] = set()
-    runs: Counter[tuple[str, str, str]] = Counter()
+    ran: dict[tuple[str, str, str], set[int]] = defaultdict(set)
     twice: list[str] = []
     wrongly: list[str] = []
     for entry in journal.entries("ran", "boundary"):
@@ -119,11 +124,10 @@ def account(journal: Journal, story: Story) -> Account:
             stored |= {entry["task"]} if entry["side"] == "after" and entry["task"] else set()
             continue
         key = (entry["name"], entry["task"], entry["call"])
-        runs[key] += 1
-        if runs[key] > 1:
-            twice.append(" ".join(filter(None, (entry["name"], entry["call"]))))
-        if entry["task"] in stored:
-            wrongly.append(twice[-1])
+        name = " ".join(filter(None, (entry["name"], entry["call"])))
+        twice += [name] if ran[key] else []
+        wrongly += [name] if entry["task"] in stored or entry["pid"] in ran[key] else []
+        ran[key].add(entry["pid"])
     (final,) = journal.entries("final")
     accepted = any(entry["run"] == story.request["runId"] for entry in journal.entries("accepted"))
     return Account(tuple(final["said"]), tuple(final["messages"]), tuple(twice), tuple(wrongly), accepted)
