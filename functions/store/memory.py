@@ -22,7 +22,7 @@ class Memory:
         self._lock = threading.Lock()
         self._under_way: Counter[str] = Counter()
         self._torn: set[str] = set()
-        self.age = 0
+        self.age = -1
         """How often everything was forgotten."""
         self._forget()
 

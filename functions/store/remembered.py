@@ -108,16 +108,17 @@ class Remembered(Table):
         self.memory.learn(age, low, reached or high, ())
 
     def _nothing_newer(self, age: int, low: str, high: str, newest: Item | None) -> None:
-        """No checkpoint of the namespace is newer than this one, so none that is has any writes."""
+        """No checkpoint of the namespace is newer than this one, so none that is has any writes; but for those of this run, which are
+        remembered unless something was forgotten."""
         kind, namespace, *_ = low.split("!")
-        if kind == "c" and high == keys.after(low):
+        if age == 0 and kind == "c" and high == keys.after(low):
             writes = f"w!{namespace}!"
             self.memory.learn(age, self._end_of_writes(newest) if newest else writes, keys.after(writes), ())
 
     def _nothing_between(self, age: int, newest_first: list[str]) -> None:
         """Between two checkpoints there is none, so none that has any writes."""
         for newer, older in pairwise(newest_first):
-            if newer.startswith("c!") and newer.split("!")[:3] == older.split("!")[:3]:
+            if age == 0 and newer.startswith("c!") and newer.split("!")[:3] == older.split("!")[:3]:
                 self.memory.learn(age, keys.after(f"w{older[1:]}!"), f"w{newer[1:]}!", ())
 
     def _end_of_writes(self, newest: Item) -> str:

@@ -101,11 +101,11 @@ class Slow:
             return {"Items": [found], "Count": 1} if found else {"Items": [], "Count": 0}
         if request.get("ReturnValues") == "ALL_NEW":
             values = request["ExpressionAttributeValues"]
-            return {"Attributes": {name: values[value] for name, value in _SETS.findall(request["UpdateExpression"])}}
+            return {"Attributes": request["Key"] | {name: values[value] for name, value in _SETS.findall(request["UpdateExpression"])}}
         return {}
 
 
-_SETS = re.compile(r"(\w+) = (:\w+)")
+_SETS = re.compile(r"(\w+) = (?:if_not_exists\(\w+, )?(:\w+)")
 
 
 def _operation(head: bytes) -> str:
