@@ -243,8 +243,16 @@ def line(point: Point) -> str:
     """Boundary, what the next process was told step by step, what ran once more."""
     account = point.account
     twice = f"  ran twice: {', '.join(account.twice)}" if account.twice else ""
-    kept = "same state" if account.messages == point.reference else "other state"
-    return f"{point.story.name:10}{point.boundary!s:40}{' → '.join(account.said):60}{kept}{twice}"
+    wrongly = f"  WRONGLY: {', '.join(account.wrongly)}" if account.wrongly else ""
+    return f"{point.story.name:10}{point.boundary!s:40}{' → '.join(account.said):60}{_came_of(point)}{twice}{wrongly}"
+
+
+def _came_of(point: Point) -> str:
+    if point.account.messages == point.reference:
+        return "same state"
+    if point.how != "other":
+        return "OTHER STATE"
+    return "the new message is answered" if point.story.question is None else "the second answer is the only one"
 
 
 def thawed(freeze: Freeze) -> str:
