@@ -14,7 +14,7 @@ from tests.bench.report import Check, Measured, Row
 from tests.bench.rounds import WARM_UP
 from tests.bench.savers import AWS, OURS, SAVERS, Open
 from tests.bench.store_walls import NO_FIGURE, measure_walls
-from tests.bench.working import DELTA, PLAIN, remember, served_turn, turn, working_graph
+from tests.bench.working import DELTA, PLAIN, leased_turn, remember, served_turn, turn, working_graph
 
 CALL_SECONDS = 0.008
 KIB = 1_024
@@ -42,13 +42,15 @@ class Plan:
 
 @dataclass(frozen=True, slots=True)
 class Way:
-    """A saver, the state of the graph, and how a turn is taken. `averaged`: turns that bytes are averaged over; 0: as of another way."""
+    """A saver, the state of the graph, and how a turn is taken. `averaged`: turns that bytes are averaged over; 0: as of another way.
+    `clocked`: the turn whose wait is measured."""
 
     name: str
     open: Open
     state: Any
     take: Callable[[Any, int], Awaitable[None]] = turn
     averaged: int = 1
+    clocked: Callable[[Any, int], Awaitable[None]] = turn
 
 
 def ways(savers: Mapping[str, Open], period: int) -> list[Way]:
@@ -56,9 +58,9 @@ def ways(savers: Mapping[str, Open], period: int) -> list[Way]:
     ours = savers[OURS]
     found = [
         Way(OURS, ours, PLAIN),
-        Way(LEASED, ours, PLAIN, served_turn, 0),
+        Way(LEASED, ours, PLAIN, served_turn, 0, leased_turn),
         Way(DELTAS, ours, DELTA, turn, period),
-        Way(DELTAS_LEASED, ours, DELTA, served_turn, 0),
+        Way(DELTAS_LEASED, ours, DELTA, served_turn, 0, leased_turn),
         *(Way(name, opened, PLAIN) for name, opened in savers.items() if name != OURS),
     ]
     return [*found, Way(AWS_DELTAS, savers[AWS], DELTA, turn, 0)] if AWS in savers else found
@@ -71,7 +73,7 @@ async def measure_store(plan: Plan, savers: Mapping[str, Open] = SAVERS) -> Meas
     with emulator() as endpoint:
         rows = [await _costs(way, plan, endpoint) for way in measured]
     with answering_after(CALL_SECONDS) as endpoint:
-        turns = {way.name: (working_graph(way.state, way.open(endpoint, False).saver), way.take) for way in measured}
+        turns = {way.name: (working_graph(way.state, way.open(endpoint, False).saver), way.clocked) for way in measured}
         walls = await measure_walls(turns, (plan.warm_up, plan.rounds), plan.at_once)
     rows = [{**row, **walls[row["way"]]} for row in rows]
     return Measured("store", "One run: 5 super-steps, 2 tools at once twice, messages of 200 characters", rows, checks(rows), "calls")

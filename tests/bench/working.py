@@ -15,6 +15,7 @@ from langgraph.graph import END, START, MessagesState, StateGraph
 from langgraph.types import Send
 
 from functions.runs import stream_graph_agui_events
+from functions.runs.lease import acquire
 from graphs.messages import DeltaMessagesState
 from tests.bench.subjects import run_input
 
@@ -84,3 +85,12 @@ async def served_turn(graph: Any, number: int) -> None:
     async for event in stream_graph_agui_events(run_input(number, [question], f"r{next(_numbers)}-"), graph, agent="bench"):
         if isinstance(event, RunErrorEvent):
             raise RuntimeError(event.message)
+
+
+async def leased_turn(graph: Any, number: int) -> None:
+    """The same question as `turn`, under the lease: by the clock this is its price, without the work of a stream beside it."""
+    lease = await acquire(graph.checkpointer, f"t{number}", run_id=f"r{next(_numbers)}")
+    try:
+        await turn(graph.copy({"checkpointer": lease.checkpointer}), number)
+    finally:
+        await lease.release()
