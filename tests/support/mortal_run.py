@@ -49,7 +49,7 @@ for _service in ("dynamodb", "s3"):
 
 SHOWN = (EventType.MESSAGES_SNAPSHOT, EventType.RUN_FINISHED, EventType.RUN_ERROR)
 APPROVE, REJECT = {"approved": True}, {"approved": False}
-LARGE_TEXT = noise(300_000).hex()
+LARGE_TEXT = noise(450_000).hex()
 """Over 350 KB also when compressed."""
 
 

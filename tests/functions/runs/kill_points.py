@@ -39,7 +39,7 @@ RECOVERIES_EACH = 12
 FROZEN_AT_ONCE = 25
 LEASE_SECONDS = 2.0
 RESULTS = Path(__file__).parent / "results"
-PATIENCE = 60.0
+PATIENCE = 240.0
 """Seconds that any of them may take."""
 
 
