@@ -84,6 +84,7 @@ class DynamoDBSaver(BaseCheckpointSaver[Any]):
         self._principal = ""
         self._epochs = Epochs()
         self._holding: Holding | None = None
+        self._kept_alive: set[str] | None = None
         self.ttl_seconds = ttl_seconds
 
     def for_principal(self, principal: str) -> DynamoDBSaver:
@@ -96,7 +97,7 @@ class DynamoDBSaver(BaseCheckpointSaver[Any]):
         """The same saver for one run, which has the lease of its thread: it writes in the lease's epoch, and not without the lease; and it
         reads nothing twice."""
         view = copy.copy(self)
-        view._holding, view._epochs = holding, Epochs({grant.pk: grant.epoch})
+        view._holding, view._epochs, view._kept_alive = holding, Epochs({grant.pk: grant.epoch}), set()
         view._table = Remembered(self._table.name, self._table.client, self._table.calls, grant.pk, grant.epoch)
         return view
 
@@ -155,12 +156,14 @@ class DynamoDBSaver(BaseCheckpointSaver[Any]):
         return found
 
     def _found(self, address: keys.Address, ttl_seconds: int | None) -> CheckpointTuple | None:
-        if ttl_seconds is None:
+        if ttl_seconds is None or address.pk in (self._kept_alive or ()):
             return self._reader.get(address)
         calls: list[Callable[[], Any]] = [partial(self._reader.get, address), partial(self._upkeep.lags, address.pk, ttl_seconds)]
         found, lags = self._table.calls.each(lambda call: call(), calls)
         if lags:
             self._upkeep.keep_alive(address.pk, ttl_seconds)
+        if self._kept_alive is not None:  # in a run once
+            self._kept_alive.add(address.pk)
         return cast("CheckpointTuple | None", found)
 
     def list(

@@ -10,6 +10,7 @@ from langgraph.checkpoint.memory import InMemorySaver
 from functions.store import expiry, keys
 from functions.store.checkpoints import DynamoDBSaver
 from functions.store.errors import AncestorMissing
+from functions.store.holding import Holding, clocks
 from tests.functions.store.conftest import MakeSaver
 from tests.support import graphs
 from tests.support.checkpoints import checkpoint, config, put
@@ -110,3 +111,18 @@ def test_a_lost_ancestor_is_an_error(saver: DynamoDBSaver, dynamo: Dynamo, ids: 
     dynamo.client.delete_item(TableName=dynamo.checkpoints, Key={"pk": gone["pk"], "sk": gone["sk"]})
     with pytest.raises(AncestorMissing, match=rf"{ids[1]!r} of thread 't' is rebuilt from checkpoint {ids[0]!r}"):
         saver.get_delta_channel_history(config=at, channels=["log"])
+
+
+def test_a_run_with_its_lease_keeps_its_thread_alive_once(dynamo: Dynamo, make_saver: MakeSaver, clock: Clock) -> None:
+    """Its first read moves the expiry where it is due, lease included; the following ones do not ask again."""
+    client = dynamo.fresh_client()
+    calls = Recorder(client)
+    saver = make_saver(client=client, ttl_seconds=TTL)
+    put(saver, config("t"), {"n": 0})
+    clock.at += 20 * DAY
+    held = saver.held(saver.leases.take(saver.partition("t"), "run", 30), Holding(30, lambda: True, since=clocks()))
+    for _ in range(3):
+        assert held.get_tuple(config("t")) is not None
+    asked = [request for name, request in calls.calls if name == "Query" and request.get("ProjectionExpression") == "expires_at"]
+    assert (len(asked), _refreshes(calls) > 0) == (1, True)
+    assert {item["expires_at"]["N"] for item in dynamo.items()} == {expiry.expiring(saver.partition("t"), TTL)["expires_at"]["N"]}
