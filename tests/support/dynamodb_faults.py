@@ -12,7 +12,7 @@ from enum import Enum
 from typing import TYPE_CHECKING, Any
 
 import urllib3
-from botocore.awsrequest import AWSPreparedRequest, AWSResponse
+from botocore.awsrequest import AWSPreparedRequest, AWSResponse, HeadersDict
 from botocore.compat import HTTPHeaders
 from botocore.exceptions import ConnectionClosedError, ReadTimeoutError
 from botocore.httpsession import URLLib3Session
@@ -206,8 +206,8 @@ def _half(request: AWSPreparedRequest) -> AWSPreparedRequest:
 def _batch(request: AWSPreparedRequest, table: str, requests: Sequence[Any]) -> AWSPreparedRequest:
     """The same request with other contents; its signature is wrong now, which no emulator looks at."""
     body = json.dumps({"RequestItems": {table: requests}}).encode()
-    headers = HTTPHeaders.from_dict({**dict(request.headers.items()), "Content-Length": str(len(body))})
-    return AWSPreparedRequest(request.method, request.url, headers, body, False)
+    headers = HeadersDict({**dict(request.headers.items()), "Content-Length": str(len(body))})
+    return AWSPreparedRequest(request.method, request.url, headers, body, False)  # type: ignore[arg-type]  # what it makes itself
 
 
 def _error(request: AWSPreparedRequest, status: int, code: str) -> AWSResponse:
