@@ -189,8 +189,9 @@ class Theatre:
     def freezes(self, story: Story, boundaries: Sequence[Boundary]) -> Iterator[Freeze]:
         """Stops a process at each boundary, lets another take the thread over and finish, and thaws the first."""
         for batch in _batches(list(enumerate(boundaries)), FROZEN_AT_ONCE):
-            frozen = [self._freeze(story, at, f"frozen-{story.name}-{number}") for number, at in batch]
+            frozen: list[tuple[BaseProcess, Boundary, str]] = []
             try:
+                frozen += (self._freeze(story, at, f"frozen-{story.name}-{number}") for number, at in batch)
                 time.sleep(self.world.lease_seconds)
                 ended(recoveries.start(self.world, [(thread_id, story, "again") for _, _, thread_id in frozen]), 0)
                 for process, at, thread_id in frozen:
