@@ -159,9 +159,10 @@ class TableLease:
             except (BotoCoreError, ClientError, StoreError) as error:
                 log.warning("the lease of run %s was not renewed: %s", self._grant.run_id, error)
                 continue
-            if not alive:
+            if not alive and not self._ended.is_set():
                 log.error("run %s has lost its thread to another run", self._grant.run_id)
                 on_lost()
+            if not alive:
                 return
 
     async def release(self) -> None:

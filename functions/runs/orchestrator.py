@@ -145,6 +145,7 @@ class AgentRun:
         self._debug = debug
         self._lease_seconds, self._wait_seconds, self._idempotency_key = lease_seconds, wait_seconds, idempotency_key
         self._lease: Lease | None = None
+        self._unplanned: BaseException | None = None
         self._usage = UsageCounter()
         self._turn: Turn | None = None
         self._history: Sequence[Any] = ()
@@ -172,7 +173,8 @@ class AgentRun:
         await self._take_lease()
         try:
             self._turn = await self._plan()
-        except BaseException:
+        except BaseException as exc:
+            self._unplanned = exc
             await self._release()
             raise
         return self._turn
@@ -239,6 +241,8 @@ class AgentRun:
                 yield event
 
     async def _body(self) -> AsyncGenerator[BaseEvent, None]:
+        if self._unplanned is not None:
+            raise self._unplanned  # not once more: meanwhile the input may mean something else
         turn = self._turn or await self.prepare()
         if self._lease is not None:
             self._lease.beat(lambda: self._control.request_drain(LEASE_LOST))

@@ -19,7 +19,7 @@ from langgraph.types import Command, Overwrite
 from functions.runs.answers import Answers, match_answers, value_digests
 from functions.runs.errors import RunRejected
 from functions.runs.frontend import frontend_tools
-from functions.runs.thread import ANSWER_KEY, Thread, earlier_states, given_answers, has_checkpointer, public_state
+from functions.runs.thread import ANSWER_KEY, Thread, earlier_states, given_answers, has_checkpointer, public_state, read_thread
 from functions.store.claims import Claim
 from graphs.stream import jsonable, message_from_agui, messages_from_agui, messages_to_agui, same_json, wire_call_ids
 
@@ -80,16 +80,20 @@ async def plan_turn(
         shared = _shared_state(input, graph, state_keys, thread) if answers.values else {}
         return _answering(answers, new, await _not_yet_set(shared, graph, config))
     if new:
-        given = _graph_input(input, [*_lost_results(thread, new), *new], graph, resolve, state_keys, thread)
+        before = [*await _unsaved(thread, graph, config), *_lost_results(thread, new)]
+        given = _graph_input(input, [*before, *new], graph, resolve, state_keys, thread)
         return Turn(given, notices=answers.ignored)
     if input.resume:
         if thread.unfinished and not thread.failed and not alone:
             raise RunRejected(409, "RUN_IN_PROGRESS", STILL_RUNNING)
         # the run that the answer started has failed at a later step: the same answer again is its retry. One that died is continued
         return Turn(runs=thread.unfinished and (repeated or not thread.failed), notices=answers.ignored)
-    if again := _edited(input, thread) or _regenerated(input, thread):
-        fork = await _state_before(str(again[0].id), graph, config)
+    if again := _edited(input, thread):
+        fork, _ = await _state_before(str(again[0].id), graph, config, input.run_id)
         return Turn(_graph_input(input, again, graph, resolve, state_keys, thread), fork=fork)
+    if again := _regenerated(input, thread):
+        fork, late = await _state_before(str(again[0].id), graph, config, input.run_id)
+        return Turn(runs=False) if late else Turn(_graph_input(input, again, graph, resolve, state_keys, thread), fork=fork)
     return _without_messages(input, thread, graph, resolve, state_keys)
 
 
@@ -237,6 +241,18 @@ def _open_frontend_calls(input: RunAgentInput, thread: Thread) -> dict[str, str]
     return {c.wire: c.raw for c in wire_call_ids(thread.messages) if not c.answered and c.name in frontend_tools(input)}
 
 
+async def _unsaved(thread: Thread, graph: Pregel[Any, Any, Any, Any], config: RunnableConfig) -> list[BaseMessage]:
+    """Messages of tasks that had ended when their run died, in a step whose checkpoint was not stored. LangGraph drops them for a new
+    input, and a call would lose its result, or a result its call."""
+    if not thread.unfinished:
+        return []
+    latest = await graph.aget_state(config)
+    # read by its id, a checkpoint comes without the writes that wait for the next one
+    checkpoint = await read_thread(graph, {"configurable": {**config["configurable"], **latest.config["configurable"]}})
+    stored = {message.id for message in checkpoint.messages}
+    return [message for message in thread.messages if message.id not in stored]
+
+
 def _lost_results(thread: Thread, new: Sequence[BaseMessage]) -> list[BaseMessage]:
     """Error results for calls that never got one (the tool raised, the run died): providers refuse a history without them."""
     given = {m.tool_call_id for m in new if isinstance(m, ToolMessage)}
@@ -252,15 +268,21 @@ def _lost_results(thread: Thread, new: Sequence[BaseMessage]) -> list[BaseMessag
 # -- forks
 
 
-async def _state_before(message_id: str, graph: Pregel[Any, Any, Any, Any], config: RunnableConfig) -> RunnableConfig | None:
-    """The config of the newest finished checkpoint without that message; for a thread's first message, the one that took it in."""
+async def _state_before(
+    message_id: str, graph: Pregel[Any, Any, Any, Any], config: RunnableConfig, run_id: str
+) -> tuple[RunnableConfig | None, bool]:
+    """The config of the newest finished checkpoint without that message; for a thread's first message, the one that took it in. And whether
+    a run of that id has been here since: the request is one that comes again, late."""
     taking_in: RunnableConfig | None = None
+    late = False
     async for earlier_config, earlier in earlier_states(graph, config):
-        if all(m.id != message_id for m in earlier.messages):
-            if not earlier.unfinished:
-                return earlier_config
+        if any(m.id == message_id for m in earlier.messages):
+            late = late or earlier.run_id == run_id
+        elif not earlier.unfinished:
+            return earlier_config, late
+        else:
             taking_in = taking_in or earlier_config
-    return taking_in
+    return taking_in, late
 
 
 def _edited(input: RunAgentInput, thread: Thread) -> list[BaseMessage]:

@@ -15,7 +15,7 @@ from functions.store.tables import create_tables
 from tests.functions.runs.kill_points import LEASE_SECONDS, Freeze, Point, Theatre, line, thawed
 from tests.support.boundaries import Boundary
 from tests.support.dynamodb import REGION, dynalite_endpoint
-from tests.support.mortal_run import World
+from tests.support.mortal_run import Json, World
 
 __all__ = ["dynalite_endpoint"]
 
@@ -46,7 +46,7 @@ def killed(theatre: Theatre) -> list[Point]:
     """Every story, cut off at its boundaries and gone on with; of the one that takes over, while it does so."""
     at = {name: theatre.telling(story) for name, story in theatre.stories.items()}
     sealing = {"take-over": at["take-over"][:TAKING_OVER]}
-    twice, once = ({name: at[name] for name in names} for names in (["ask", "answer"], ["tools"]))
+    twice, once = ({name: at[name] for name in names} for names in (["ask", "answer", "tools"], []))
     return [*theatre.points(twice, ["again", "other"]), *theatre.points(once | sealing, ["again"])]
 
 
@@ -79,11 +79,16 @@ def test_an_answer_that_was_claimed_is_kept(killed: list[Point]) -> None:
 
 
 def test_another_message_goes_on_with_the_thread(killed: list[Point]) -> None:
-    """Who says something else instead gets an answer to it."""
+    """Who says something else instead gets an answer to it, and every call in the history has its one result."""
     for point in [point for point in killed if point.story.question is None and point.how == "other"]:
         *_, last = messages = point.account.messages
         assert last["text"] == "done", line(point)
         assert [message["text"] for message in messages if message["type"] == "human"][-1] == "look elsewhere", line(point)
+        assert _calls(messages) == sorted(message["of"] for message in messages if message["type"] == "tool"), line(point)
+
+
+def _calls(messages: tuple[Json, ...]) -> list[str]:
+    return sorted(call for message in messages for call in message.get("calls", ()))
 
 
 @pytest.fixture(scope="module")

@@ -17,12 +17,12 @@ from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.graph import MessagesState
 from langgraph.types import interrupt
 
-from functions.runs import stream_graph_agui_events
+from functions.runs import AgentRun, stream_graph_agui_events
 from functions.runs.answers import answer_digest
 from functions.runs.lease import RunInProgress, acquire
 from functions.store.checkpoints import DynamoDBSaver
 from functions.store.claims import Claim
-from functions.store.errors import ThreadBusy
+from functions.store.errors import LeaseLost, ThreadBusy
 from tests.functions.runs.conftest import NewThread
 from tests.support.agent_thread import AgentThread, Json, resolved, single
 from tests.support.dynamodb import Dynamo
@@ -195,6 +195,24 @@ async def test_a_beat_that_learns_of_it_stops_the_run(table: DynamoDBSaver, thre
     gate.open.set()
     assert getattr((await first)[-1], "code", None) == "LEASE_LOST"
     await second.release()
+
+
+async def test_a_run_that_loses_its_thread_before_it_begins(table: DynamoDBSaver, thread: NewThread) -> None:
+    """Prepared while it still had the thread, frozen, and then read: it ends in that error, and does not begin again under a new lease."""
+    gate = Gate()
+    gate.open.set()
+    talk = thread(gate.graph, saver=table)
+    run = AgentRun(talk.input("first", messages=[{"id": "u", "role": "user", "content": "go"}]), talk.compiled(), agent="test")
+
+    async def taken_over(*_: Any) -> Any:
+        raise LeaseLost
+
+    run._plan = taken_over  # type: ignore[method-assign]  # the moment of the freeze
+    with pytest.raises(LeaseLost):
+        await run.prepare()
+    del run._plan
+    events = [event async for event in run.events()]
+    assert (getattr(events[-1], "code", None), gate.runs) == ("LEASE_LOST", 0)
 
 
 async def test_it_never_outlives_the_deadline(table: DynamoDBSaver) -> None:

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import Any
 
 import pytest
-from langchain_core.messages import AIMessage
+from langchain_core.messages import AIMessage, ToolMessage
 from langchain_core.runnables import RunnableConfig
 from langchain_core.tools import tool
 from langgraph.graph import END, START, MessagesState, StateGraph
+from langgraph.prebuilt import ToolNode
 from langgraph.types import Send, interrupt
 
 from graphs.models import ScriptedModel
@@ -70,6 +72,36 @@ async def test_regenerate_the_first(thread: NewThread) -> None:
     await talk.say("a")
     talk.messages = talk.messages[:1]
     assert contents((await talk.run()).snapshot) == ["a", "again"]
+
+
+async def test_a_request_that_comes_again_late(thread: NewThread) -> None:
+    """A repeated first message, when a later run has ended: it shows how the thread stands, and forks nothing away."""
+    talk = thread(speaking("one", "two", "again"))
+    await talk.say("a", run_id="first")
+    await talk.say("b")
+    everything, talk.messages = talk.messages, talk.messages[:1]
+    run = await talk.run("first")
+    assert contents(run.snapshot) == contents(await talk.stored()) == contents(everything) == ["a", "one", "b", "two"]
+
+
+async def test_a_message_after_half_a_step(thread: NewThread) -> None:
+    """One of two calls side by side has its result stored, the other one's task raised: the next message finds a history in which each call
+    has one result, in the checkpoint and before the model."""
+
+    @tool
+    async def fail(q: str) -> str:
+        """Fails when the other one is done."""
+        await asyncio.sleep(0.05)
+        raise ConnectionError
+
+    model = ScriptedModel(turns=[calling(("text", {"q": "a"}), ("fail", {"q": "b"})), "fine"])
+    talk = thread(react(model, node=ToolNode([text, fail], handle_tool_errors=False)))
+    assert (await talk.say("go")).outcome == "UPSTREAM_UNREACHABLE"
+    run = await talk.say("never mind")
+    assert (run.outcome, run.text) == ("success", "fine")
+    results = {m.tool_call_id: m.text for m in model.calls[1] if isinstance(m, ToolMessage)}
+    assert results == {"c0": "about a", "c1": "The run ended before this tool returned a result."}
+    assert sorted(m.type for m in await talk.stored()) == sorted(["human", "ai", "tool", "tool", "human", "ai"])
 
 
 async def test_regenerate_with_calls(thread: NewThread) -> None:
