@@ -7,6 +7,8 @@ import os
 import pytest
 from hypothesis import settings
 
+# assertions outside of test modules, whose values are shown all the same
+pytest.register_assert_rewrite("tests.functions.store.behaviour")
 pytest_plugins = ("tests.support.node_clients", "tests.support.streams")
 
 settings.register_profile("nightly", max_examples=10_000, deadline=None)

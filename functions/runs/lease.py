@@ -54,6 +54,8 @@ class Lease(Protocol):
 
     fence: int
     died: str | None
+    dead: frozenset[str]
+    """All runs of this thread that died."""
     lost: threading.Event
     alone: bool
     """No run of any process is at work on this thread: one that is not finished has died."""
@@ -117,8 +119,19 @@ async def _take(
     if not hasattr(checkpointer, "leases"):
         return LocalLease(checkpointer, thread_id, run_id, seconds)
     saver: DynamoDBSaver = checkpointer  # type: ignore[assignment]  # not imported: boto3 takes longer than a run without it
-    since = clocks()
-    grant = await saver.in_thread(saver.leases.take, saver.partition(thread_id), run_id, _lasting(seconds, remaining_ms))
+    since, cancelled = clocks(), threading.Event()
+
+    def take() -> Grant:
+        grant = saver.leases.take(saver.partition(thread_id), run_id, _lasting(seconds, remaining_ms))
+        if cancelled.is_set():
+            saver.leases.give_back(grant)
+        return grant
+
+    try:
+        grant = await saver.in_thread(take)
+    except asyncio.CancelledError:
+        cancelled.set()  # its thread goes on
+        raise
     return TableLease(saver, grant, seconds, remaining_ms, since)
 
 
@@ -134,7 +147,7 @@ class TableLease:
     def __init__(
         self, saver: DynamoDBSaver, grant: Grant, seconds: float, remaining_ms: RemainingMs | None, since: tuple[float, float]
     ) -> None:
-        self.fence, self.died = grant.fence, grant.died
+        self.fence, self.died, self.dead = grant.fence, grant.died, grant.dead
         self._grant, self._seconds, self._remaining_ms = grant, seconds, remaining_ms
         self._leases = saver.leases
         self._holding = Holding(seconds, self._renew, since=since)
@@ -153,7 +166,9 @@ class TableLease:
         threading.Thread(target=self._keep_beating, args=(on_lost,), name=f"lease-{self._grant.run_id}", daemon=True).start()
 
     def _keep_beating(self, on_lost: Callable[[], None]) -> None:
-        while not self._ended.wait(self._seconds / BEATS):
+        pause = max(0.0, self._seconds / BEATS - self._holding.age)  # planning the run has taken its part
+        while not self._ended.wait(pause):
+            pause = self._seconds / BEATS
             try:
                 alive = self._holding.beat()
             except (BotoCoreError, ClientError, StoreError) as error:
@@ -167,12 +182,14 @@ class TableLease:
 
     async def release(self) -> None:
         self._ended.set()
-        if not self.lost.is_set():
-            await self._saver.in_thread(self._give_back)
+        await self._saver.in_thread(self._give_back)
 
     def _give_back(self) -> None:
+        clean = self._holding.close(SETTLING)
+        if self.lost.is_set():
+            return
         try:
-            self._leases.give_back(self._grant, clean=self._holding.idle(SETTLING))
+            self._leases.give_back(self._grant, clean=clean)
         except (BotoCoreError, ClientError, StoreError):
             log.exception("the lease of run %s was not given back: the thread is free in %.0f s", self._grant.run_id, self._seconds)
 

@@ -35,6 +35,7 @@ class LocalLease:
     """A lease in this process. It dies with it, so nothing is ever taken over, and an answer needs no claim."""
 
     died: str | None = None
+    dead: frozenset[str] = frozenset()
 
     def __init__(self, checkpointer: BaseCheckpointSaver[Any], thread_id: str, run_id: str, seconds: float) -> None:
         """Raises `ThreadBusy`."""

@@ -194,6 +194,10 @@ class AgentRun:
         if self._lease.checkpointer is not saver:
             self._graph = self._graph.copy({"checkpointer": self._lease.checkpointer})
 
+    async def close(self) -> None:
+        """Gives the thread back, whatever has become of `events`: a stream that was never read does not do it."""
+        await self._release()
+
     async def _release(self) -> None:
         lease, self._lease = self._lease, None
         if lease is not None:
@@ -201,7 +205,7 @@ class AgentRun:
 
     async def _plan(self) -> Turn:
         lease, key = self._lease, self._idempotency_key
-        if lease and key and (started := await lease.run_of_request(key)) is not None and started != lease.died:
+        if lease and key and (started := await lease.run_of_request(key)) is not None and started not in lease.dead:
             raise RunInProgress(started, f"This request has started the run {started} before.")
         thread = await read_thread(self._graph, self._config)
         self._history = thread.messages
@@ -217,9 +221,9 @@ class AgentRun:
 
     async def events(self) -> AsyncGenerator[BaseEvent, None]:
         """The stream: RUN_STARTED, the run, one terminal event. That one is sent when the thread is free: its reader may run it again."""
-        yield self._started()
         end: BaseEvent | None = None
         try:
+            yield self._started()
             async with aclosing(self._to_the_end()) as events:
                 async for event in events:
                     if event.type in TERMINAL:

@@ -34,6 +34,10 @@ class Epochs:
         known = [epoch for epoch in (seen, self._least.get(pk)) if epoch is not None]
         return max(known, default=None)
 
+    def settled(self, pk: str) -> bool:
+        """Under a lease nobody else can raise it."""
+        return pk in self._least
+
     def see(self, pk: str, epoch: int) -> int:
         """Remembers what the newest checkpoint of the thread's root says → the thread's epoch."""
         with self._lock:

@@ -26,11 +26,14 @@ class Holding:
         self.lost = threading.Event()
         self._renew = renew
         self._since = since
+        self._closed = False
         self._writing = 0
         self._idle = threading.Condition()
 
     def beat(self) -> bool:
         """Renews it. Raises what the table raises; then it stays valid for as long as it was."""
+        if self._closed:
+            return False
         since = clocks()
         if not self._renew():
             self.lost.set()
@@ -41,12 +44,17 @@ class Holding:
     @property
     def over(self) -> bool:
         """Its time is over: another may have the thread."""
-        return any(after - before >= self.seconds for before, after in zip(self._since, clocks(), strict=True))
+        return self.age >= self.seconds
+
+    @property
+    def age(self) -> float:
+        """Seconds since it was renewed."""
+        return max(after - before for before, after in zip(self._since, clocks(), strict=True))
 
     def confirm(self) -> None:
         """Raises `LeaseLost`; a lease whose time is over is renewed first. Asked before each write, and after each call: a process that was
         frozen in one must not begin what comes next, which may be a tool."""
-        if self.lost.is_set() or (self.over and not self.beat()):
+        if self._closed or self.lost.is_set() or (self.over and not self.beat()):
             raise LeaseLost
 
     @contextmanager
@@ -54,6 +62,8 @@ class Holding:
         """Around every write. Raises `LeaseLost`."""
         self.confirm()
         with self._idle:
+            if self._closed:
+                raise LeaseLost
             self._writing += 1
         try:
             yield
@@ -63,9 +73,11 @@ class Holding:
                 self._idle.notify_all()
         self.confirm()
 
-    def idle(self, timeout: float) -> bool:
-        """Whether no write is under way, at the latest after so many seconds: a cancelled run leaves its calls in their threads."""
+    def close(self, timeout: float) -> bool:
+        """From now on nothing is written or renewed. Whether no write is under way any more, at the latest after so many seconds: a run
+        that has ended can leave calls, and whole graphs, in their threads."""
         with self._idle:
+            self._closed = True
             return self._idle.wait_for(lambda: self._writing == 0, timeout)
 
 

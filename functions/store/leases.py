@@ -1,6 +1,7 @@
 """The lease of a thread: one run at a time, in one item that is taken and given back by conditional writes.
 
-    l!   holder (a token of the run's own), held_for (its run id), held_until (milliseconds since 1970), fence, epoch
+    l!   holder (a token of the run's own), held_for (its run id), held_until (milliseconds since 1970), fence, epoch,
+         dead (ids of the runs that it was taken over from)
 
 A lease is judged by `held_until`, never by its being deleted. It is given back without `holder`; one that still has it, but is over,
 belonged to a run that died: who takes it then raises the epoch, so that what the dead one may still write is not read
@@ -37,6 +38,8 @@ class Grant:
     fence: int
     epoch: int
     died: str | None
+    dead: frozenset[str] = frozenset()
+    """All that died on this thread, by the ids of their runs."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +51,18 @@ class Leases:
 
     def take(self, pk: str, run_id: str, seconds: float) -> Grant:
         """For so many seconds from now. Raises `ThreadBusy`, with the run that has it."""
-        holder, died, epoch = uuid.uuid4().hex, None, None
+        holder = uuid.uuid4().hex
+        try:
+            return self._take(pk, holder, run_id, seconds)
+        except ThreadBusy:
+            raise
+        except BaseException:
+            # it may be ours, and not sealed: who comes next must not wait for it, and takes it over
+            self.give_back(Grant(pk, holder, run_id, 0, 0, None), clean=False)
+            raise
+
+    def _take(self, pk: str, holder: str, run_id: str, seconds: float) -> Grant:
+        died, epoch = None, None
         found = self._write(pk, holder, run_id, seconds, FREE)
         while not found or _text(found, "holder") != holder:
             if "holder" not in found:  # given back, or deleted with its thread, since the write was refused
@@ -58,7 +72,8 @@ class Leases:
                 raise ThreadBusy(_text(found, "held_for"), left)
             died, epoch = _text(found, "held_for"), 1 + max(_number(found, "epoch"), self.reader.look_up_epoch(pk))
             found = self._write(pk, holder, run_id, seconds, OVER, found, epoch)
-        grant = Grant(pk, holder, run_id, _number(found, "fence"), _number(found, "epoch"), died)
+        dead = frozenset(found.get("dead", {}).get("SS", ()))
+        grant = Grant(pk, holder, run_id, _number(found, "fence"), _number(found, "epoch"), died, dead)
         if grant.epoch == epoch:
             seal(self.reader, pk, epoch)
         return grant
@@ -70,12 +85,13 @@ class Leases:
         kept = expiring(pk, self.ttl_seconds)
         values = {":holder": {"S": holder}, ":run": {"S": run_id}, ":until": _until(seconds), ":one": {"N": "1"}}
         values |= {":old": old["holder"], ":old_until": old["held_until"]} if old else {}
-        values |= {":epoch": {"N": str(epoch)}} if epoch is not None else {}
+        values |= {":epoch": {"N": str(epoch)}, ":dead": {"SS": [_text(old, "held_for")]}} if old and epoch is not None else {}
         values |= {f":{name}": value for name, value in kept.items()}
         settings = ["holder = :holder", "held_for = :run", "held_until = :until", *(f"{name} = :{name}" for name in kept)]
         settings += ["epoch = :epoch"] if epoch is not None else []
+        counted = "fence :one, dead :dead" if epoch is not None else "fence :one"
         request: dict[str, Any] = {
-            "UpdateExpression": f"SET {', '.join(settings)} ADD fence :one",
+            "UpdateExpression": f"SET {', '.join(settings)} ADD {counted}",
             "ExpressionAttributeValues": values,
             "ReturnValues": "ALL_NEW",
         }

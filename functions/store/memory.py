@@ -47,8 +47,9 @@ class Memory:
             for item in items:
                 if item["sk"]["S"] not in self._items:
                     self._keep(item)
-            if age == self.age:
-                self._merge(low, high)
+                if age != self.age:  # forgotten for its size: what was newer is not known any more
+                    return
+            self._merge(low, high)
 
     def _merge(self, low: str, high: str) -> None:
         touching = [known for known in self._intervals if known[0] <= high and low <= known[1]]

@@ -85,6 +85,10 @@ class Reader:
         known = self.epochs.of(pk)
         return self.look_up_epoch(pk) if known is None else known
 
+    def epoch_now(self, pk: str) -> int:
+        """Of the thread, for a read that does not begin with its newest checkpoint: another process may have raised it since."""
+        return self.epoch(pk) if self.epochs.settled(pk) else self.look_up_epoch(pk)
+
     def look_up_epoch(self, pk: str) -> int:
         low = keys.namespace_prefix("c", "")
         pages = self.table.query(pk, low, keys.after(low), ScanIndexForward=False, Limit=1, ProjectionExpression="sk")
@@ -93,7 +97,7 @@ class Reader:
 
     def _exact(self, address: keys.Address, checkpoint_id: str) -> CheckpointTuple | None:
         """Checkpoint and writes in two calls at once; two more for every epoch that the thread has come through."""
-        epoch = self.epoch(address.pk)
+        epoch = self.epoch_now(address.pk)
         at = [address._replace(epoch=number) for number in range(epoch, -1, -1)]
         calls = [lambda place=place: self._get(place, checkpoint_id) for place in at]
         calls += [lambda place=place: self._writes(place, checkpoint_id) for place in at]
@@ -102,13 +106,11 @@ class Reader:
             if found:
                 pending = answers[len(at) : len(at) + epoch - place.epoch + 1]
                 return self._tuple(Record(place, checkpoint_id, found[0]), [item for items in pending for item in items])
-        if self.look_up_epoch(address.pk) != epoch:
-            return self._exact(address, checkpoint_id)
         return None
 
     def one(self, address: keys.Address, checkpoint_id: str) -> list[Record]:
         """The checkpoint without its writes; empty if there is none."""
-        for epoch in range(self.epoch(address.pk), -1, -1):
+        for epoch in range(self.epoch_now(address.pk), -1, -1):
             at = address._replace(epoch=epoch)
             if items := self._get(at, checkpoint_id):
                 return [Record(at, checkpoint_id, items[0])]
@@ -132,7 +134,7 @@ class Reader:
         """Pages of a namespace, from the checkpoint `up_to` (included) or the latest. What came too late is left out."""
         low = keys.namespace_prefix("c", address.namespace)
         high = keys.after(low)
-        if up_to is not None and self.epoch(address.pk) == 0:
+        if up_to is not None and self.epoch_now(address.pk) == 0:
             high = keys.checkpoint_key(address.namespace, up_to)
         gate = Current()
         for page in self.table.query(address.pk, low, high, ScanIndexForward=False, **options):

@@ -55,16 +55,22 @@ class Remembered(Table):
         return {}
 
     def delete(self, pk: str, sk: str) -> None:
-        super().delete(pk, sk)
-        self.memory.forget()
+        try:
+            super().delete(pk, sk)
+        finally:
+            self.memory.forget()
 
     def put_many(self, items: Iterable[Item]) -> None:
-        super().put_many(items)
-        self.memory.forget()
+        try:
+            super().put_many(items)
+        finally:
+            self.memory.forget()
 
     def delete_many(self, keys: Iterable[Item]) -> None:
-        super().delete_many(keys)
-        self.memory.forget()
+        try:
+            super().delete_many(keys)
+        finally:
+            self.memory.forget()
 
     def query(self, pk: str, low: str, high: str, **options: Any) -> Iterator[list[Item]]:
         if not self._mine(pk, low):

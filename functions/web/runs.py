@@ -50,7 +50,12 @@ async def run(request: Request, served: Here, who: Caller) -> Response:
     input = await read_run_input(request, served.settings.max_body_bytes)
     agent_run = _agent_run(served, request, who, input)
     await _prepare(agent_run)
-    return _stream(served, agent_run.events(), lambda: served.touch(who, input))
+    return EventStream(
+        agent_run.events(),
+        heartbeat=served.settings.heartbeat_seconds,
+        after=lambda: served.touch(who, input),
+        closing=agent_run.close,
+    )
 
 
 @router.post("/connect", response_class=Response, responses=STREAM, openapi_extra=CONNECT_BODY, summary="Show a thread again")
@@ -63,7 +68,7 @@ async def connect(request: Request, served: Here, who: Caller) -> Response:
     check_thread_id(thread_id)
     names, version = frontend_of(body)
     events = await connect_events(served.graph(who), thread_id, served.state_keys, frontend_tools=names, protocol_version=version)
-    return _stream(served, _each(events), None)
+    return EventStream(_each(events), heartbeat=served.settings.heartbeat_seconds)
 
 
 def _agent_run(served: Served, request: Request, who: str, input: RunAgentInput) -> AgentRun:
@@ -97,10 +102,6 @@ async def _prepare(run: AgentRun) -> None:
             raise
     except Exception:
         log.exception("the thread could not be read before the stream")
-
-
-def _stream(served: Served, events: AsyncIterator[BaseEvent], after: Any) -> EventStream:
-    return EventStream(events, heartbeat=served.settings.heartbeat_seconds, after=after)
 
 
 async def _each(events: list[BaseEvent]) -> AsyncIterator[BaseEvent]:

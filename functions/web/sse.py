@@ -143,16 +143,25 @@ class EventStream(Response):
         events: the run.
         heartbeat: seconds of silence after which a comment is sent.
         after: awaited when the last byte is out.
+        closing: awaited in any case, also when the request is cancelled before the run has begun.
     """
 
     media_type = "text/event-stream"
 
-    def __init__(self, events: AsyncIterator[BaseEvent], *, heartbeat: float, after: Callable[[], Awaitable[None]] | None = None) -> None:
+    def __init__(
+        self,
+        events: AsyncIterator[BaseEvent],
+        *,
+        heartbeat: float,
+        after: Callable[[], Awaitable[None]] | None = None,
+        closing: Callable[[], Awaitable[None]] | None = None,
+    ) -> None:
         super().__init__(headers={"Content-Type": self.media_type, "Cache-Control": "no-cache", "X-Accel-Buffering": "no"})
         del self.headers["content-length"]
         self._events = events
         self._heartbeat = heartbeat
         self._after = after
+        self._closing = closing
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         frames = Frames()
@@ -165,6 +174,8 @@ class EventStream(Response):
             beat.cancel()
             run.cancel()
             await asyncio.gather(beat, run, return_exceptions=True)
+            if self._closing is not None:
+                await self._closing()
         if self._after is not None:
             await self._after()
 

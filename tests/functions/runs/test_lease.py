@@ -25,6 +25,7 @@ from functions.store.claims import Claim
 from functions.store.errors import LeaseLost, ThreadBusy
 from tests.functions.runs.conftest import NewThread
 from tests.support.agent_thread import AgentThread, Json, resolved, single
+from tests.support.checkpoints import checkpoint, config
 from tests.support.dynamodb import Dynamo
 
 
@@ -138,6 +139,32 @@ async def test_a_run_that_goes_wrong_gives_the_thread_back(how: str, saver: Base
             if how == "closed" and event.type is EventType.STEP_STARTED:
                 break
     await (await acquire(saver, talk.id, run_id="second")).release()
+
+
+@pytest.mark.parametrize("how", ["read to its start", "not read"])
+async def test_a_run_that_was_prepared_and_closed(how: str, saver: BaseCheckpointSaver[Any], thread: NewThread) -> None:
+    """The request was cancelled before the run had begun: the thread is free at once."""
+    talk = thread(Gate().graph, saver=saver)
+    run = AgentRun(talk.input("first", messages=[{"id": "u", "role": "user", "content": "go"}]), talk.compiled(), agent="test")
+    await run.prepare()
+    async with aclosing(run.events()) as events:
+        if how == "read to its start":
+            await anext(events)
+    await run.close()
+    lease = await acquire(saver, talk.id, run_id="second")
+    assert lease.died is None
+    await lease.release()
+
+
+async def test_what_a_run_leaves_in_a_thread_does_not_go_on(table: DynamoDBSaver) -> None:
+    """Its saver writes nothing after the lease was given back: the next run has the thread."""
+    first = await acquire(table, "t", run_id="first")
+    await first.release()
+    second = await acquire(table, "t", run_id="second")
+    with pytest.raises(LeaseLost):
+        await first.checkpointer.aput(config("t"), checkpoint({"n": "left over"}), {}, {})
+    assert await table.aget_tuple(config("t")) is None
+    await second.release()
 
 
 async def test_a_run_that_never_began_ends_by_itself(saver: BaseCheckpointSaver[Any]) -> None:

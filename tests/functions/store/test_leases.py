@@ -58,6 +58,33 @@ def test_a_lease_that_is_over_is_taken_over(saver: DynamoDBSaver) -> None:
         saver.leases.take(PK, "third", 30)
 
 
+def test_the_dead_are_remembered(saver: DynamoDBSaver) -> None:
+    """Also when later runs have ended well: the retry of their request is not a repetition."""
+    saver.leases.take(PK, "first", -1)
+    saver.leases.take(PK, "second", -1)
+    saver.leases.give_back(saver.leases.take(PK, "third", 30))
+    fourth = saver.leases.take(PK, "fourth", 30)
+    assert (fourth.died, fourth.dead) == (None, frozenset({"first", "second"}))
+
+
+def test_a_takeover_that_fails_is_the_next_ones(saver: DynamoDBSaver, server: Dynamo) -> None:
+    """It does not hold the thread for half a minute, unsealed: who comes next takes it over."""
+    saver.leases.take(PK, "first", -1)
+    client = server.fresh_client()
+    taken: list[str] = []
+
+    def fail(**_: object) -> None:
+        if len(taken) == 2:  # refused, taken over, and now read
+            raise ConnectionError
+
+    client.meta.events.register("after-call.dynamodb.UpdateItem", lambda **_: taken.append("asked"))
+    client.meta.events.register("before-call.dynamodb.Query", fail)
+    with pytest.raises(ConnectionError):
+        DynamoDBSaver(server.checkpoints, client=client).leases.take(PK, "second", 30)
+    third = saver.leases.take(PK, "third", 30)
+    assert (third.died, third.epoch) == ("second", 2)
+
+
 def test_a_beat_prolongs_it(saver: DynamoDBSaver) -> None:
     """From now on, not from the end."""
     grant = saver.leases.take(PK, "first", 0.1)
@@ -170,7 +197,15 @@ def test_either_clock_ends_it(clock: int) -> None:
 def test_the_end_waits_for_writes_under_way() -> None:
     """A cancelled run leaves calls in their threads: the lease is not given back cleanly before they are done."""
     holding, _ = _holding(30)
-    assert holding.idle(0)
-    with holding.writing():
-        assert not holding.idle(0.01)
-    assert holding.idle(0)
+    with pytest.raises(LeaseLost), holding.writing():
+        assert not holding.close(0.01)
+    assert holding.close(0)
+
+
+def test_after_the_end_nothing_is_written_or_renewed() -> None:
+    """What a run has left in a thread must not go on under the next one's lease, nor revive its own."""
+    holding, left = _holding(30, True)
+    assert holding.close(0)
+    with pytest.raises(LeaseLost), holding.writing():
+        pass
+    assert (holding.beat(), left) == (False, [True])
