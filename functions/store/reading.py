@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, NamedTuple
 
 from langgraph.checkpoint.base import CheckpointTuple, PendingWrite
@@ -96,15 +97,18 @@ class Reader:
         return self.epochs.see(pk, keys.place(newest["sk"]["S"]).epoch if newest else 0)
 
     def _exact(self, address: keys.Address, checkpoint_id: str) -> CheckpointTuple | None:
-        """Checkpoint and writes in two calls at once; two more for every epoch that the thread has come through."""
-        epoch = self.epoch_now(address.pk)
-        at = [address._replace(epoch=number) for number in range(epoch, -1, -1)]
-        calls = [lambda place=place: self._get(place, checkpoint_id) for place in at]
-        calls += [lambda place=place: self._writes(place, checkpoint_id) for place in at]
-        answers = self.table.calls.each(lambda call: call(), calls)
+        """Checkpoint and writes in two calls at once; two more for every epoch that the thread has come through, and one that asks for it
+        unless the thread is held."""
+        known = self.epochs.of(address.pk) or 0
+        at = [address._replace(epoch=number) for number in range(known, -1, -1)]
+        reads: list[Callable[[keys.Address, str], list[Item]]] = [self._get, self._writes]
+        calls: list[Callable[[], Any]] = [partial(read, place, checkpoint_id) for read in reads for place in at]
+        answers = self.table.calls.each(lambda call: call(), [*calls, partial(self.epoch_now, address.pk)])
+        if answers[-1] != known:
+            return self._exact(address, checkpoint_id)
         for place, found in zip(at, answers, strict=False):
             if found:
-                pending = answers[len(at) : len(at) + epoch - place.epoch + 1]
+                pending = answers[len(at) : len(at) + known - place.epoch + 1]
                 return self._tuple(Record(place, checkpoint_id, found[0]), [item for items in pending for item in items])
         return None
 
@@ -134,7 +138,7 @@ class Reader:
         """Pages of a namespace, from the checkpoint `up_to` (included) or the latest. What came too late is left out."""
         low = keys.namespace_prefix("c", address.namespace)
         high = keys.after(low)
-        if up_to is not None and self.epoch_now(address.pk) == 0:
+        if up_to is not None and self.epoch(address.pk) == 0:
             high = keys.checkpoint_key(address.namespace, up_to)
         gate = Current()
         for page in self.table.query(address.pk, low, high, ScanIndexForward=False, **options):
@@ -145,6 +149,8 @@ class Reader:
 
     def in_namespace(self, address: keys.Address, before: str | None, limit: int | None) -> Iterator[list[Record]]:
         """`limit` saves reading; the caller still counts."""
+        if before is not None:
+            self.epoch_now(address.pk)
         options = {} if limit is None else {"Limit": limit + 1}
         yield from self.newest_first(address, before, **options)
 

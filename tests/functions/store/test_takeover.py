@@ -193,3 +193,18 @@ def test_killed_in_the_middle_of_a_takeover(saver: DynamoDBSaver, old: DynamoDBS
     put(old, config("t"), {"n": "late"})
     assert new.get_tuple(config("t")) == before
     assert saver.get_tuple(config("t")) == before
+
+
+def test_a_reader_that_saw_the_old_epoch(saver: DynamoDBSaver, old: DynamoDBSaver, make_saver: MakeSaver) -> None:
+    """Another process has taken the thread over since: by its id and before a checkpoint, it reads what the new run has made of it."""
+    reader = make_saver()
+    first = reader.get_tuple(config("t"))
+    assert first is not None
+    new = holder(saver, "new")
+    new.put_writes(first.config, [("b", "new")], "another")
+    latest = put(new, config("t"), {"n": 2})
+    assert told(reader, "", first.checkpoint["id"]) == [("another", "b", "new"), ("task", "a", "in time")]
+    reader = make_saver()
+    reader.get_tuple(first.config)
+    third = put(new, latest, {"n": 3})
+    assert [found.checkpoint["channel_values"]["n"] for found in reader.list(config("t"), before=third, limit=5)] == [2, 1]
