@@ -103,7 +103,8 @@ class Reader:
         at = [address._replace(epoch=number) for number in range(known, -1, -1)]
         reads: list[Callable[[keys.Address, str], list[Item]]] = [self._get, self._writes]
         calls: list[Callable[[], Any]] = [partial(read, place, checkpoint_id) for read in reads for place in at]
-        answers = self.table.calls.each(lambda call: call(), [*calls, partial(self.epoch_now, address.pk)])
+        calls.append(partial(self.epoch_now, address.pk))
+        answers = self.table.calls.each(lambda call: call(), calls)
         if answers[-1] != known:
             return self._exact(address, checkpoint_id)
         for place, found in zip(at, answers, strict=False):
