@@ -18,7 +18,7 @@ from tests.support.local_stack import ROOT, Stack, running_stack
 from .conftest import APP, is_running
 
 
-def waited(holds: Callable[[], object], seconds: float = 10.0) -> bool:
+def waited(holds: Callable[[], object], seconds: float = 30.0) -> bool:
     """Whether `holds()` within the time."""
     deadline = time.monotonic() + seconds
     while time.monotonic() < deadline:
