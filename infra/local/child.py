@@ -14,6 +14,9 @@ import sys
 
 from infra.local.leash import Leash
 
+LINGERS = 1.0
+"""Seconds that a worker whose runtime has ended waits for the news that its parent is gone."""
+
 
 def main() -> None:
     leash = Leash()
@@ -24,7 +27,10 @@ def main() -> None:
     os.environ.update(variables)
     # a plain command line for the app, and the module itself in `__main__`, as `python -m functions.runtime` has it
     sys.argv[1:] = []
-    runpy.run_module("functions.runtime", run_name="__main__", alter_sys=True)
+    try:
+        runpy.run_module("functions.runtime", run_name="__main__", alter_sys=True)
+    finally:
+        leash.linger(LINGERS)
 
 
 if __name__ == "__main__":

@@ -23,11 +23,17 @@ class Leash:
         nothing = os.open(os.devnull, os.O_RDONLY)
         os.dup2(nothing, 0)
         os.close(nothing)
-        threading.Thread(target=self._watch, name="leash", daemon=True).start()
+        self._watching = threading.Thread(target=self._watch, name="leash", daemon=True)
+        self._watching.start()
 
     def line(self) -> str:
         """The first line the parent writes, without its end. Blocks."""
         return self._lines.get()
+
+    def linger(self, seconds: float) -> None:
+        """Before an end of our own: when the parent is killed, everything that came from it breaks at once, and the end of file, which
+        takes the group along, may be noticed last."""
+        self._watching.join(seconds)
 
     def _watch(self) -> None:
         with os.fdopen(self._fd, encoding="utf-8") as stdin:

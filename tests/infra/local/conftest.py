@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import signal
+import time
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field
@@ -79,6 +80,16 @@ def is_running(pid: int) -> bool:
     except OSError:
         return exists(pid)
     return not stat.rpartition(")")[2].startswith(" Z")
+
+
+def waited(holds: Callable[[], object], seconds: float = 10.0) -> bool:
+    """Whether `holds()` within the time."""
+    deadline = time.monotonic() + seconds
+    while time.monotonic() < deadline:
+        if holds():
+            return True
+        time.sleep(0.05)
+    return False
 
 
 @pytest.fixture

@@ -6,8 +6,7 @@ import os
 import signal
 import subprocess
 import sys
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import httpx
@@ -15,17 +14,7 @@ import pytest
 
 from tests.support.local_stack import ROOT, Stack, running_stack
 
-from .conftest import APP, is_running
-
-
-def waited(holds: Callable[[], object], seconds: float = 30.0) -> bool:
-    """Whether `holds()` within the time."""
-    deadline = time.monotonic() + seconds
-    while time.monotonic() < deadline:
-        if holds():
-            return True
-        time.sleep(0.05)
-    return False
+from .conftest import APP, is_running, waited
 
 
 def get(url: str) -> httpx.Response:
