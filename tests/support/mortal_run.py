@@ -10,7 +10,7 @@ import logging
 import multiprocessing
 import signal
 from collections.abc import Sequence
-from contextlib import aclosing
+from contextlib import aclosing, suppress
 from dataclasses import dataclass
 from multiprocessing.process import BaseProcess
 from pathlib import Path
@@ -47,6 +47,8 @@ _SESSION = boto3.session.Session()
 for _service in ("dynamodb", "s3"):
     _SESSION.client(_service, endpoint_url="http://127.0.0.1:9", region_name="us-east-1", aws_access_key_id="-", aws_secret_access_key="-")
 
+TOGETHER = 0.3
+"""Seconds that one of two tools waits for the other."""
 SHOWN = (EventType.MESSAGES_SNAPSHOT, EventType.RUN_FINISHED, EventType.RUN_ERROR)
 APPROVE, REJECT = {"approved": True}, {"approved": False}
 LARGE_TEXT = noise(450_000).hex()
@@ -99,6 +101,7 @@ class Clerk(ScriptedChatModel):
 def build(world: World, thread_id: str, saver: DynamoDBSaver) -> Any:
     """The agent; its journal has the side effect of every tool, with the key that is the same whenever the same call runs again."""
     journal, model = world.journal(thread_id), Clerk()
+    looking, both = set[str](), asyncio.Event()
 
     def ran(name: str, call_id: str, config: RunnableConfig) -> None:
         journal.note("ran", name=name, task=config["configurable"]["checkpoint_ns"].rpartition(":")[2], call=call_id)
@@ -116,6 +119,12 @@ def build(world: World, thread_id: str, saver: DynamoDBSaver) -> Any:
     async def look(where: str, tool_call_id: Annotated[str, InjectedToolCallId], config: RunnableConfig) -> str:
         """Looks."""
         ran("look", tool_call_id, config)
+        looking.add(tool_call_id)
+        if len(looking) == 2:
+            both.set()
+        # so that the first result is stored when both have run; alone, where the other's was stored before, it goes on
+        with suppress(TimeoutError):
+            await asyncio.wait_for(both.wait(), TOGETHER)
         return f"seen {where}"
 
     async def think(state: Any, config: RunnableConfig) -> Json:

@@ -20,7 +20,7 @@ from tests.support.agent_thread import AgentThread, Json, Run, resolved
 from tests.support.checkpoints import checkpoint, config
 from tests.support.dynamodb import Dynamo
 
-REPEATS = int(os.environ.get("RACES", "2"))
+REPEATS = int(os.environ.get("RACES", "4"))
 BUSY = "RUN_IN_PROGRESS"
 
 
