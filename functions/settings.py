@@ -12,6 +12,8 @@ from typing import Literal
 from pydantic import Field
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
+LOCAL_USER = "local"
+"""Whom everybody is where `auth` is `none`."""
 ON_AWS = "AWS_LAMBDA_FUNCTION_NAME"
 """Lambda sets it in every function."""
 
@@ -43,6 +45,11 @@ class Settings(BaseSettings):
     max_body_bytes: int = Field(default=6 * 1024 * 1024, gt=0, description="Largest request body, in bytes (Lambda's own limit is 6 MB).")
     function_urls: dict[str, str] = Field(default_factory=dict, description="JSON object: agent name to its function URL, for the catalog.")
     log_level: str = Field(default="INFO", description="Level of the JSON log.")
+
+    @property
+    def ttl_seconds(self) -> int | None:
+        """Of threads; None keeps them."""
+        return self.ttl_days * 86_400 or None
 
     @property
     def chat_model(self) -> str:

@@ -49,13 +49,11 @@ class RunInProgress(RunRejected):
 
 
 class Lease(Protocol):
-    """A thread that is held. `fence` rises with every lease of the thread; `lost` is set when another run has taken it over; `died`: id of
-    the run that it was taken over from."""
+    """A thread that is held. `fence` rises with every lease of the thread; `lost` is set when another run has taken it over; `dead`: the
+    runs that it was ever taken over from."""
 
     fence: int
-    died: str | None
     dead: frozenset[str]
-    """All runs of this thread that died."""
     lost: threading.Event
     alone: bool
     """No run of any process is at work on this thread: one that is not finished has died."""
@@ -147,7 +145,7 @@ class TableLease:
     def __init__(
         self, saver: DynamoDBSaver, grant: Grant, seconds: float, remaining_ms: RemainingMs | None, since: tuple[float, float]
     ) -> None:
-        self.fence, self.died, self.dead = grant.fence, grant.died, grant.dead
+        self.fence, self.dead = grant.fence, grant.dead
         self._grant, self._seconds, self._remaining_ms = grant, seconds, remaining_ms
         self._leases = saver.leases
         self._holding = Holding(seconds, self._renew, since=since)

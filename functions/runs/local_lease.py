@@ -34,7 +34,6 @@ _HELD: WeakKeyDictionary[BaseCheckpointSaver[Any], _Held] = WeakKeyDictionary()
 class LocalLease:
     """A lease in this process. It dies with it, so nothing is ever taken over, and an answer needs no claim."""
 
-    died: str | None = None
     dead: frozenset[str] = frozenset()
 
     def __init__(self, checkpointer: BaseCheckpointSaver[Any], thread_id: str, run_id: str, seconds: float) -> None:

@@ -175,7 +175,7 @@ class AgentRun:
             self._turn = await self._plan()
         except BaseException as exc:
             self._unplanned = exc
-            await self._release()
+            await self.close()
             raise
         return self._turn
 
@@ -195,10 +195,7 @@ class AgentRun:
             self._graph = self._graph.copy({"checkpointer": self._lease.checkpointer})
 
     async def close(self) -> None:
-        """Gives the thread back, whatever has become of `events`: a stream that was never read does not do it."""
-        await self._release()
-
-    async def _release(self) -> None:
+        """Gives the thread back. `events` does it at its end; a stream that was never read does not. May be repeated."""
         lease, self._lease = self._lease, None
         if lease is not None:
             await lease.release()
@@ -231,7 +228,7 @@ class AgentRun:
                     else:
                         yield event
         finally:
-            await self._release()
+            await self.close()
         if end is not None:
             yield end
 

@@ -37,6 +37,8 @@ class Thread:
     """Interrupt id → answer, of questions whose node failed after it was answered. They are not open."""
     run_id: str | None = None
     exists: bool = False
+    config: RunnableConfig = field(default_factory=RunnableConfig)
+    """Of this very checkpoint: forks from it, and reads it without the writes that wait for the next one."""
 
     @property
     def messages(self) -> list[BaseMessage]:
@@ -52,10 +54,10 @@ async def read_thread(graph: Pregel[Any, Any, Any, Any], config: RunnableConfig)
     return _thread(snapshot, await _answered(graph, config, snapshot))
 
 
-async def earlier_states(graph: Pregel[Any, Any, Any, Any], config: RunnableConfig) -> AsyncIterator[tuple[RunnableConfig, Thread]]:
-    """The thread's checkpoints, newest first, each with the config that forks from it."""
+async def earlier_states(graph: Pregel[Any, Any, Any, Any], config: RunnableConfig) -> AsyncIterator[Thread]:
+    """The thread's checkpoints, newest first."""
     async for snapshot in graph.aget_state_history(config):
-        yield snapshot.config, _thread(snapshot)
+        yield _thread(snapshot)
 
 
 async def given_answers(graph: Pregel[Any, Any, Any, Any], config: RunnableConfig, interrupt_ids: Iterable[str]) -> dict[str, str]:
@@ -129,4 +131,5 @@ def _thread(snapshot: StateSnapshot, answered: Mapping[str, Any] = MappingProxyT
         answered=answered,
         run_id=str(run_id) if run_id is not None else None,
         exists=snapshot.created_at is not None,
+        config=snapshot.config,
     )

@@ -246,9 +246,7 @@ async def _unsaved(thread: Thread, graph: Pregel[Any, Any, Any, Any], config: Ru
     input, and a call would lose its result, or a result its call."""
     if not thread.unfinished:
         return []
-    latest = await graph.aget_state(config)
-    # read by its id, a checkpoint comes without the writes that wait for the next one
-    checkpoint = await read_thread(graph, {"configurable": {**config["configurable"], **latest.config["configurable"]}})
+    checkpoint = await read_thread(graph, {"configurable": {**config["configurable"], **thread.config["configurable"]}})
     stored = {message.id for message in checkpoint.messages}
     return [message for message in thread.messages if message.id not in stored]
 
@@ -275,13 +273,13 @@ async def _state_before(
     a run of that id has been here since: the request is one that comes again, late."""
     taking_in: RunnableConfig | None = None
     late = False
-    async for earlier_config, earlier in earlier_states(graph, config):
+    async for earlier in earlier_states(graph, config):
         if any(m.id == message_id for m in earlier.messages):
             late = late or earlier.run_id == run_id
         elif not earlier.unfinished:
-            return earlier_config, late
+            return earlier.config, late
         else:
-            taking_in = taking_in or earlier_config
+            taking_in = taking_in or earlier.config
     return taking_in, late
 
 

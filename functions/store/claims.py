@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 from botocore.exceptions import ClientError
 
 from functions.store import keys
-from functions.store.errors import error_code
+from functions.store.errors import refused
 from functions.store.expiry import alive, expiring, now
 from functions.store.payloads import pack
 from functions.store.reading import Reader
@@ -78,7 +78,7 @@ class Claims:
         try:
             self.reader.table.put(item, ConditionExpression=condition, ExpressionAttributeValues=values)
         except ClientError as error:
-            if error_code(error) != "ConditionalCheckFailedException":
+            if not refused(error):
                 raise
             return False
         return True

@@ -13,6 +13,7 @@ import threading
 from collections import OrderedDict
 from collections.abc import Iterable, Iterator, Mapping
 
+from functions.store import keys
 from functions.store.table import Item
 
 REMEMBERED = 10_000
@@ -72,8 +73,7 @@ def current(items: Iterable[Item]) -> Iterator[Item]:
 
     Ids are compared in their encoded form, which sorts as they do."""
     gates: dict[tuple[str, str], Current] = {}
-    for item in sorted(items, key=lambda item: item["sk"]["S"].split("!")[2:4], reverse=True):
-        _kind, namespace, epoch, checkpoint_id = item["sk"]["S"].split("!")
-        gate = gates.setdefault((item["pk"]["S"], namespace), Current())
-        if gate.passes(int(epoch, 16), checkpoint_id):
+    for item in sorted(items, key=lambda item: keys.standing(item["sk"]["S"]), reverse=True):
+        gate = gates.setdefault((item["pk"]["S"], item["sk"]["S"].split("!")[1]), Current())
+        if gate.passes(*keys.standing(item["sk"]["S"])):
             yield item

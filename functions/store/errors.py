@@ -58,6 +58,11 @@ def explained(name: str, endpoint: str) -> Iterator[None]:
         raise explanation from error
 
 
+def refused(error: ClientError) -> bool:
+    """A condition did not hold."""
+    return error_code(error) == "ConditionalCheckFailedException"
+
+
 def error_code(error: ClientError) -> str:
     return error.response.get("Error", {}).get("Code", "")
 

@@ -135,6 +135,12 @@ def place(sort_key: str) -> Place:
     return Place(decode(namespace), int(epoch, 16), decode(checkpoint_id))
 
 
+def standing(sort_key: str) -> tuple[int, str]:
+    """Epoch and encoded checkpoint id of a key of kind c: checkpoints of a namespace stand in this order."""
+    _kind, _namespace, epoch, checkpoint_id = sort_key.split("!")
+    return int(epoch, 16), checkpoint_id
+
+
 def whose(sort_key: str) -> str:
     """The encoded namespace and checkpoint of a key of kind c, w or p: the same for all that belongs to one checkpoint."""
     _kind, namespace, _epoch, checkpoint_id, *_rest = sort_key.split("!")

@@ -17,7 +17,7 @@ from typing import Any
 from botocore.exceptions import ClientError
 
 from functions.store import keys
-from functions.store.errors import ThreadBusy, error_code
+from functions.store.errors import ThreadBusy, refused
 from functions.store.expiry import expiring, now
 from functions.store.reading import Reader
 from functions.store.table import Item
@@ -30,16 +30,14 @@ OURS = "holder = :holder"
 
 @dataclass(frozen=True, slots=True)
 class Grant:
-    """A lease that was taken. `fence` counts the thread's leases; `died`: id of the run it was taken over from."""
+    """A lease that was taken. `fence` counts the thread's leases; `dead`: the runs that it was ever taken over from."""
 
     pk: str
     holder: str
     run_id: str
     fence: int
     epoch: int
-    died: str | None
     dead: frozenset[str] = frozenset()
-    """All that died on this thread, by the ids of their runs."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,72 +56,56 @@ class Leases:
             raise
         except BaseException:
             # it may be ours, and not sealed: who comes next must not wait for it, and takes it over
-            self.give_back(Grant(pk, holder, run_id, 0, 0, None), clean=False)
+            self.give_back(Grant(pk, holder, run_id, fence=0, epoch=0), clean=False)
             raise
 
     def _take(self, pk: str, holder: str, run_id: str, seconds: float) -> Grant:
-        died, epoch = None, None
-        found = self._write(pk, holder, run_id, seconds, FREE)
-        while not found or _text(found, "holder") != holder:
-            if "holder" not in found:  # given back, or deleted with its thread, since the write was refused
-                found = self._write(pk, holder, run_id, seconds, FREE)
+        kept = expiring(pk, self.ttl_seconds)
+        ours = {":holder": {"S": holder}, ":run": {"S": run_id}, ":until": _until(seconds), ":one": {"N": "1"}}
+        ours |= {f":{name}": value for name, value in kept.items()}
+        setting = ", ".join(["SET holder = :holder, held_for = :run, held_until = :until", *(f"{name} = :{name}" for name in kept)])
+        epoch: int | None = None
+        found: Item = {}
+        while _text(found, "holder") != holder:
+            if "holder" not in found:  # nobody's: not yet, given back, or deleted with its thread since a write was refused
+                found = self._update(pk, FREE, f"{setting} ADD fence :one", ours)
                 continue
             if (left := _number(found, "held_until") / 1_000 - now()) > 0:
                 raise ThreadBusy(_text(found, "held_for"), left)
-            died, epoch = _text(found, "held_for"), 1 + max(_number(found, "epoch"), self.reader.look_up_epoch(pk))
-            found = self._write(pk, holder, run_id, seconds, OVER, found, epoch)
+            epoch = 1 + max(_number(found, "epoch"), self.reader.look_up_epoch(pk))
+            over = {":old": found["holder"], ":old_until": found["held_until"], ":dead": {"SS": [_text(found, "held_for")]}}
+            values = {**ours, **over, ":epoch": {"N": str(epoch)}}
+            found = self._update(pk, OVER, f"{setting}, epoch = :epoch ADD fence :one, dead :dead", values)
         dead = frozenset(found.get("dead", {}).get("SS", ()))
-        grant = Grant(pk, holder, run_id, _number(found, "fence"), _number(found, "epoch"), died, dead)
+        grant = Grant(pk, holder, run_id, _number(found, "fence"), _number(found, "epoch"), dead)
         if grant.epoch == epoch:
             seal(self.reader, pk, epoch)
         return grant
 
-    def _write(
-        self, pk: str, holder: str, run_id: str, seconds: float, condition: str, old: Item | None = None, epoch: int | None = None
-    ) -> Item:
-        """The lease as it is afterwards: ours, another's, or nobody's any more."""
-        kept = expiring(pk, self.ttl_seconds)
-        values = {":holder": {"S": holder}, ":run": {"S": run_id}, ":until": _until(seconds), ":one": {"N": "1"}}
-        values |= {":old": old["holder"], ":old_until": old["held_until"]} if old else {}
-        values |= {":epoch": {"N": str(epoch)}, ":dead": {"SS": [_text(old, "held_for")]}} if old and epoch is not None else {}
-        values |= {f":{name}": value for name, value in kept.items()}
-        settings = ["holder = :holder", "held_for = :run", "held_until = :until", *(f"{name} = :{name}" for name in kept)]
-        settings += ["epoch = :epoch"] if epoch is not None else []
-        counted = "fence :one, dead :dead" if epoch is not None else "fence :one"
-        request: dict[str, Any] = {
-            "UpdateExpression": f"SET {', '.join(settings)} ADD {counted}",
-            "ExpressionAttributeValues": values,
-            "ReturnValues": "ALL_NEW",
-        }
-        return self._conditional(pk, condition, request)
-
-    def _conditional(self, pk: str, condition: str, request: dict[str, Any]) -> Item:
-        """A write whose answer was lost is repeated by the SDK and then finds its own token: the item as it is tells."""
+    def _update(self, pk: str, condition: str, change: str, values: Item) -> Item:
+        """The lease as it is afterwards, changed or not. A write whose answer was lost is repeated by the SDK, and refused by what it has
+        written itself: the holder's token tells."""
+        request: dict[str, Any] = {"UpdateExpression": change, "ExpressionAttributeValues": values, "ReturnValues": "ALL_NEW"}
         table = self.reader.table
         try:
             return table.update(pk, keys.LEASE, ConditionExpression=condition, **request)
         except ClientError as error:
-            if error_code(error) != "ConditionalCheckFailedException":
+            if not refused(error):
                 raise
         return table.get(pk, keys.LEASE) or {}
 
     def beat(self, grant: Grant, seconds: float) -> bool:
         """Holds it for so many seconds from now. False: it is another's, or gone."""
-        request = {
-            "UpdateExpression": "SET held_until = :until",
-            "ExpressionAttributeValues": {":holder": {"S": grant.holder}, ":until": _until(seconds)},
-            "ReturnValues": "ALL_NEW",
-        }
-        return _text(self._conditional(grant.pk, OURS, request), "holder") == grant.holder
+        values = {":holder": {"S": grant.holder}, ":until": _until(seconds)}
+        return _text(self._update(grant.pk, OURS, "SET held_until = :until", values), "holder") == grant.holder
 
     def give_back(self, grant: Grant, *, clean: bool = True) -> None:
         """Not clean: something of this run may still be written, so who comes next takes it over."""
-        values: Item = {":holder": {"S": grant.holder}}
+        ours: Item = {":holder": {"S": grant.holder}}
         if clean:
-            request = {"UpdateExpression": "REMOVE holder, held_until", "ExpressionAttributeValues": values}
+            self._update(grant.pk, OURS, "REMOVE holder, held_until", ours)
         else:
-            request = {"UpdateExpression": "SET held_until = :zero", "ExpressionAttributeValues": {**values, ":zero": {"N": "0"}}}
-        self._conditional(grant.pk, OURS, request)
+            self._update(grant.pk, OURS, "SET held_until = :zero", {**ours, ":zero": {"N": "0"}})
 
 
 def _until(seconds: float) -> Item:

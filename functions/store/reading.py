@@ -141,10 +141,11 @@ class Reader:
         high = keys.after(low)
         if up_to is not None and self.epoch(address.pk) == 0:
             high = keys.checkpoint_key(address.namespace, up_to)
-        gate = Current()
+        gate, limit = Current(), keys.encode(up_to, keys.LONGEST_ID) if up_to is not None else None
         for page in self.table.query(address.pk, low, high, ScanIndexForward=False, **options):
-            found = [item for item in alive(page) if gate.passes(*_standing(item))]
-            yield [record(item) for item in found if up_to is None or _standing(item)[1] <= keys.encode(up_to, keys.LONGEST_ID)]
+            standing = [(item, keys.standing(item["sk"]["S"])) for item in alive(page)]
+            passed = [(item, own_id) for item, (epoch, own_id) in standing if gate.passes(epoch, own_id)]
+            yield [record(item) for item, own_id in passed if limit is None or own_id <= limit]
 
     # listing
 
@@ -217,9 +218,3 @@ class Reader:
     def pending_write(self, found: Record, slot: Slot) -> PendingWrite:
         at = found.address._replace(epoch=slot.epoch)
         return slot.task_id, slot.channel, self.payloads.open(self.serde, at, found.checkpoint_id, slot.cell)
-
-
-def _standing(item: Item) -> tuple[int, str]:
-    """Epoch and encoded checkpoint id."""
-    _kind, _namespace, epoch, checkpoint_id = item["sk"]["S"].split("!")
-    return int(epoch, 16), checkpoint_id

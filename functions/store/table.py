@@ -9,11 +9,12 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from functions.store.clients import Calls
 from functions.store.errors import Throttled, explained
 
 if TYPE_CHECKING:
     from mypy_boto3_dynamodb import DynamoDBClient
+
+    from functions.store.clients import Calls  # which imports boto3: not for who only reads a type here
 
 Item = dict[str, Any]
 """An item as the wire has it: attribute name to `{"S": …}`, `{"B": …}` …"""

@@ -7,8 +7,11 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from botocore.exceptions import ClientError
+
 from functions.store import keys
 from functions.store.epochs import current
+from functions.store.errors import refused
 from functions.store.expiry import alive, expiring
 from functions.store.moving import Move
 from functions.store.reading import HEADERS, Reader, Record, record
@@ -140,7 +143,9 @@ class Upkeep:
         def touch(item: Item) -> None:
             try:
                 table.update(pk, item["sk"]["S"], ConditionExpression="attribute_exists(pk)", **update)
-            except table.client.exceptions.ConditionalCheckFailedException:
+            except ClientError as error:
+                if not refused(error):
+                    raise
                 logger.debug("%s was removed meanwhile", item["sk"]["S"])
 
         found = [item for page in table.query(pk, *EVERYTHING, ProjectionExpression="sk, expires_at") for item in alive(page)]

@@ -8,10 +8,9 @@ from typing import Any
 
 from starlette.requests import Request
 
-from functions.settings import Settings
+from functions.settings import LOCAL_USER, Settings
 from functions.web.problems import Problem
 
-LOCAL = "local"
 _POOLED = re.compile(r":(?:assumed-role/.+/)?CognitoIdentityCredentials$")
 """The session that Cognito's enhanced flow opens for every user of an identity pool, at the end of a role session's ARN or user id."""
 
@@ -59,7 +58,7 @@ def _cognito(identity: Mapping[str, Any]) -> str | None:
 
 
 def _nobody(request: Request) -> str:
-    return LOCAL
+    return LOCAL_USER
 
 
 def _mapping(value: Any) -> Mapping[str, Any]:

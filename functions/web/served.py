@@ -76,7 +76,7 @@ def serve_agent(name: str, settings: Settings, graph: Graph | None = None, check
     spec = find_spec(name)
     client = dynamodb_client() if checkpointer is None else None
     saver = checkpointer or _saver(settings, client)
-    threads = Threads(f"{settings.table_prefix}threads", client=client, ttl_seconds=_ttl(settings)) if client is not None else None
+    threads = Threads(f"{settings.table_prefix}threads", client=client, ttl_seconds=settings.ttl_seconds) if client is not None else None
     return Served(ServedAgent(spec, compile_agent(spec, Deps(_model(settings)), saver)), settings, threads, spec.state_keys)
 
 
@@ -85,12 +85,8 @@ def _saver(settings: Settings, client: DynamoDBClient | None) -> DynamoDBSaver:
         f"{settings.table_prefix}checkpoints",
         client=client,
         bucket=settings.bucket or None,
-        ttl_seconds=_ttl(settings),
+        ttl_seconds=settings.ttl_seconds,
     )
-
-
-def _ttl(settings: Settings) -> int | None:
-    return settings.ttl_days * 86_400 or None
 
 
 def _model(settings: Settings) -> BaseChatModel:

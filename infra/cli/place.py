@@ -25,8 +25,6 @@ On = Annotated[
     typer.Option("--on", help="dev: the store of a running `agents dev`; aws: the tables that the settings name; auto: what there is."),
 ]
 Principal = Annotated[str | None, typer.Option(help="Whose threads; by default `local`, or on AWS your own identity there.")]
-LOCAL = "local"
-"""`functions.web.principal.LOCAL`, whose import would bring the whole app."""
 START = "Start it: agents dev"
 
 
@@ -53,20 +51,17 @@ class Place:
     def threads(self) -> Threads:
         from functions.store.threads import Threads
 
-        return Threads(f"{self.settings.table_prefix}threads", client=self.client, ttl_seconds=self._ttl)
+        return Threads(f"{self.settings.table_prefix}threads", client=self.client, ttl_seconds=self.settings.ttl_seconds)
 
     @property
     def saver(self) -> DynamoDBSaver:
         """As `functions.web.served` makes it."""
         from functions.store.checkpoints import DynamoDBSaver
 
+        settings = self.settings
         return DynamoDBSaver(
-            self.checkpoints_table, client=self.client, bucket=self.bucket, ttl_seconds=self._ttl, objects_client=self.objects
+            self.checkpoints_table, client=self.client, bucket=self.bucket, ttl_seconds=settings.ttl_seconds, objects_client=self.objects
         )
-
-    @property
-    def _ttl(self) -> int | None:
-        return self.settings.ttl_days * 86_400 or None
 
 
 def find_place(on: str, principal: str | None) -> Place:
@@ -108,7 +103,7 @@ def _running_store() -> str | None:
 def _in_dev(address: str, principal: str | None) -> Place:
     import boto3
 
-    from functions.settings import get_settings
+    from functions.settings import LOCAL_USER, get_settings
     from functions.store.clients import CONFIG
     from infra.local.store import BUCKET, REGION
 
@@ -120,14 +115,14 @@ def _in_dev(address: str, principal: str | None) -> Place:
         client=session.client("dynamodb", endpoint_url=url, config=CONFIG),
         objects=session.client("s3", endpoint_url=url, config=CONFIG),
         bucket=BUCKET,
-        principal=principal or LOCAL,
+        principal=principal or LOCAL_USER,
     )
 
 
 def _on_aws(principal: str | None) -> Place:
     from botocore.exceptions import NoRegionError
 
-    from functions.settings import get_settings
+    from functions.settings import LOCAL_USER, get_settings
     from functions.store.clients import dynamodb_client
 
     settings = get_settings()
@@ -136,7 +131,7 @@ def _on_aws(principal: str | None) -> Place:
     except NoRegionError:
         raise NoPlace(f"No `agents dev` runs, and no AWS region is set. {START}, or set AWS_REGION and AWS_PROFILE.") from None
     nobody = _named_endpoint() is not None if "auth" not in settings.model_fields_set else settings.auth == "none"
-    who = principal or (LOCAL if nobody else _caller())
+    who = principal or (LOCAL_USER if nobody else _caller())
     return Place(client.meta.endpoint_url, settings, client, None, settings.bucket or None, who)
 
 

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-import pytest
 from langchain_core.messages import AIMessage, AIMessageChunk, HumanMessage
 from langchain_core.messages.tool import tool_call_chunk
 from langgraph.checkpoint.base import BaseCheckpointSaver
-from langgraph.checkpoint.memory import InMemorySaver
 
 from functions.store.checkpoints import DynamoDBSaver
 from graphs.catalog import AGENTS, Deps
@@ -16,16 +14,8 @@ from graphs.messages import DeltaMessagesState
 from graphs.models import ScriptedModel
 from tests.functions.runs.conftest import NewThread
 from tests.support.agent_thread import Json, calling, resolved, single
-from tests.support.dynamodb import Dynamo, dynamo, moto_client, moto_endpoint
-
-__all__ = ["dynamo", "moto_client", "moto_endpoint"]
 
 SHOW: Json = {"name": "show", "description": "s", "parameters": {"type": "object"}}
-
-
-@pytest.fixture(params=["memory", "dynamo"])
-def saver(request: pytest.FixtureRequest, dynamo: Dynamo) -> BaseCheckpointSaver[Any]:
-    return InMemorySaver() if request.param == "memory" else DynamoDBSaver(dynamo.checkpoints, client=dynamo.client)
 
 
 def agent(*turns: Any) -> Any:
@@ -79,13 +69,12 @@ async def test_time_travel_and_update(thread: NewThread, saver: BaseCheckpointSa
     assert contents((await graph.aget_state(states[2].config)).values["messages"]) == ["a", "one"]
 
 
-async def test_a_pruned_thread(thread: NewThread, dynamo: Dynamo) -> None:
+async def test_a_pruned_thread(thread: NewThread, table: DynamoDBSaver) -> None:
     """Of a thread of which only the latest is kept, nothing of the history is lost, and it goes on."""
-    saver = DynamoDBSaver(dynamo.checkpoints, client=dynamo.client)
-    talk = thread(agent("one", "two", "three"), saver=saver)
+    talk = thread(agent("one", "two", "three"), saver=table)
     for text in ("a", "b"):
         await talk.say(text)
-    await saver.aprune([talk.id])
+    await table.aprune([talk.id])
     assert contents((await talk.say("c")).snapshot) == ["a", "one", "b", "two", "c", "three"]
 
 

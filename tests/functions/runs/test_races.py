@@ -12,7 +12,7 @@ from langchain_core.messages import AIMessage
 from langgraph.graph import START, MessagesState, StateGraph
 from langgraph.types import interrupt
 
-from functions.runs.lease import acquire
+from functions.runs.lease import RunInProgress, acquire
 from functions.store.checkpoints import DynamoDBSaver
 from functions.store.errors import LeaseLost
 from tests.functions.runs.conftest import NewThread
@@ -139,7 +139,8 @@ async def test_an_expired_lease(dynamo: Dynamo) -> None:
         await asyncio.sleep(0.005)
         taken = await asyncio.gather(*(acquire(saver, f"t{number}", run_id=f"new {n}") for n in range(8)), return_exceptions=True)
         (new,) = (lease for lease in taken if not isinstance(lease, BaseException))
-        assert (new.died, new.fence, {type(e).__name__ for e in taken if isinstance(e, BaseException)}) == ("old", 2, {"RunInProgress"})
+        refused = {type(error) for error in taken if isinstance(error, BaseException)}
+        assert (new.dead, new.fence, refused) == (frozenset({"old"}), 2, {RunInProgress})
         with pytest.raises(LeaseLost):
             await old.checkpointer.aput(at, own, {}, {})
         assert await saver.aget_tuple(at) is None

@@ -38,6 +38,7 @@ import pytest
 from ag_ui.core import EventType
 from langchain_core.messages import AIMessage
 from langchain_core.tools import tool
+from langgraph.checkpoint.base import BaseCheckpointSaver
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.graph import START, MessagesState, StateGraph
 from langgraph.types import interrupt
@@ -104,9 +105,10 @@ async def test_it_fails_right_after_the_answer(answer: Json, how: str, thread: N
     assert (run.outcome, run.text, booking.booked) == ("success", f"Booked: {heard}.Confirmed.", [heard])
 
 
+@pytest.mark.parametrize("nested", [False, True])
 @HOW
-async def test_it_fails_between_two_questions(how: str, thread: NewThread) -> None:
-    """The retry does not answer the second one."""
+async def test_it_fails_between_two_questions(how: str, nested: bool, saver: BaseCheckpointSaver[Any], thread: NewThread) -> None:
+    """The retry does not answer the second one, and another answer to the first is too late; in a nested graph too."""
     heard: list[Any] = []
     failures = [TimeoutError()]
 
@@ -117,9 +119,10 @@ async def test_it_fails_between_two_questions(how: str, thread: NewThread) -> No
         heard.append((first, interrupt("two?")))
         return {}
 
-    talk = thread(single(node))
+    talk = thread(single(single(node).compile()) if nested else single(node), saver=saver)
     (one,) = ids(await talk.say("go"))
     assert (await talk.answer(resolved(one, 1))).outcome == "UPSTREAM_TIMEOUT"
+    assert (await talk.answer(resolved(one, "another"))).outcome == "ALREADY_ANSWERED"
     asked = await (talk.answer(resolved(one, 1)) if how == "the same answer" else talk.run())
     (two,) = asked.interrupts
     assert (two["metadata"]["payload"], heard) == ("two?", [])

@@ -170,7 +170,7 @@ Change = Callable[[DynamoDBSaver, str], object]
 
 def _take(saver: DynamoDBSaver, pk: str) -> object:
     grant = saver.leases.take(pk, "run", 30)
-    return grant.run_id, grant.fence, grant.epoch, grant.died
+    return grant.run_id, grant.fence, grant.epoch, grant.dead
 
 
 def _take_over(saver: DynamoDBSaver, pk: str) -> object:
@@ -184,7 +184,7 @@ def _beat(saver: DynamoDBSaver, pk: str) -> object:
 
 def _give_back(saver: DynamoDBSaver, pk: str) -> object:
     saver.leases.give_back(saver.leases.take(pk, "run", 30))
-    return saver.leases.take(pk, "next", 30).died
+    return saver.leases.take(pk, "next", 30).dead
 
 
 def _claim(saver: DynamoDBSaver, pk: str) -> object:
@@ -197,10 +197,10 @@ def _claim_another(saver: DynamoDBSaver, pk: str) -> object:
 
 
 CHANGES: dict[str, tuple[Change, object]] = {
-    "take": (_take, ("run", 1, 0, None)),
-    "take over": (_take_over, ("run", 2, 1, "dead")),
+    "take": (_take, ("run", 1, 0, frozenset())),
+    "take over": (_take_over, ("run", 2, 1, frozenset({"dead"}))),
     "beat": (_beat, True),
-    "give back": (_give_back, None),
+    "give back": (_give_back, frozenset()),
     "claim": (_claim, ([], {"question": Claim("digest", "yes")})),
     "claim another": (_claim_another, (["question"], {"question": Claim("digest", "yes")})),
 }

@@ -44,14 +44,14 @@ def test_a_lease_that_was_given_back_is_free(saver: DynamoDBSaver) -> None:
     first = saver.leases.take(PK, "first", 30)
     saver.leases.give_back(first)
     second = saver.leases.take(PK, "second", 30)
-    assert (first.fence, second.fence, second.epoch, second.died) == (1, 2, 0, None)
+    assert (first.fence, second.fence, second.epoch, second.dead) == (1, 2, 0, frozenset())
 
 
 def test_a_lease_that_is_over_is_taken_over(saver: DynamoDBSaver) -> None:
     """The new holder learns whose it was, and is in the next epoch; the old one cannot renew, nor give back what is not its own."""
     first = saver.leases.take(PK, "first", -1)
     second = saver.leases.take(PK, "second", 30)
-    assert (second.fence, second.epoch, second.died) == (2, 1, "first")
+    assert (second.fence, second.epoch, second.dead) == (2, 1, frozenset({"first"}))
     assert not saver.leases.beat(first, 30)
     saver.leases.give_back(first)
     with pytest.raises(ThreadBusy):
@@ -64,7 +64,7 @@ def test_the_dead_are_remembered(saver: DynamoDBSaver) -> None:
     saver.leases.take(PK, "second", -1)
     saver.leases.give_back(saver.leases.take(PK, "third", 30))
     fourth = saver.leases.take(PK, "fourth", 30)
-    assert (fourth.died, fourth.dead) == (None, frozenset({"first", "second"}))
+    assert (fourth.epoch, fourth.dead) == (2, frozenset({"first", "second"}))
 
 
 def test_a_takeover_that_fails_is_the_next_ones(saver: DynamoDBSaver, server: Dynamo) -> None:
@@ -82,7 +82,7 @@ def test_a_takeover_that_fails_is_the_next_ones(saver: DynamoDBSaver, server: Dy
     with pytest.raises(ConnectionError):
         DynamoDBSaver(server.checkpoints, client=client).leases.take(PK, "second", 30)
     third = saver.leases.take(PK, "third", 30)
-    assert (third.died, third.epoch) == ("second", 2)
+    assert (third.dead, third.epoch) == (frozenset({"first", "second"}), 2)
 
 
 def test_a_beat_prolongs_it(saver: DynamoDBSaver) -> None:
@@ -114,7 +114,7 @@ def test_its_own_write_again_is_not_somebody_elses(saver: DynamoDBSaver, server:
     client.meta.events.register("provide-client-params.dynamodb.UpdateItem", lambda params, **_: request.update({} if sent else params))
     client.meta.events.register("before-call.dynamodb.UpdateItem", twice)
     grant = DynamoDBSaver(server.checkpoints, client=client).leases.take(PK, "first", 30)
-    assert (grant.fence, grant.died, len(sent)) == (1, None, 2)
+    assert (grant.fence, grant.dead, len(sent)) == (1, frozenset(), 2)
 
 
 @pytest.mark.parametrize("meanwhile", ["given back", "deleted"])
@@ -131,7 +131,7 @@ def test_it_becomes_free_while_it_is_asked_for(saver: DynamoDBSaver, server: Dyn
 
     client.meta.events.register_first("before-call.dynamodb.GetItem", free)
     second = DynamoDBSaver(server.checkpoints, client=client).leases.take(PK, "second", 30)
-    assert (second.epoch, second.died) == (0, None)
+    assert (second.epoch, second.dead) == (0, frozenset())
 
 
 def test_many_at_once(saver: DynamoDBSaver) -> None:

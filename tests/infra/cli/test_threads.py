@@ -10,8 +10,6 @@ import pytest
 
 from functions.settings import get_settings
 from functions.store.checkpoints import DynamoDBSaver
-from functions.web import principal
-from infra.cli import place
 from infra.cli.conversation import told
 from tests.infra.cli.conftest import Deployment, said
 from tests.support.checkpoints import config, noise, put
@@ -46,11 +44,6 @@ def test_on_aws_it_is_the_callers_own_threads(deployment: Deployment, monkeypatc
     get_settings.cache_clear()
     result = deployment.run("list")
     assert result.stderr == f"No conversations of arn:aws:sts::123456789012:user/moto in {deployment.dynamo.endpoint}.\n"
-
-
-def test_the_local_user() -> None:
-    """Is who a function without authentication takes everybody for."""
-    assert place.LOCAL == principal.LOCAL
 
 
 def test_show(deployment: Deployment) -> None:
