@@ -26,7 +26,7 @@ from tests.functions.store.behaviour.catalog import BEHAVIOURS, FAILS, NOT_OFFER
 from tests.functions.store.behaviour.dynamo import ours
 from tests.functions.store.behaviour.others import aws, first
 from tests.functions.store.behaviour.stores import Store
-from tests.support.dynamodb import moto_server
+from tests.support.moto_server import moto_server
 
 SECONDS = 300.0
 """For one behaviour; the longest of ours takes 10 on an idle machine."""

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-import logging
 import multiprocessing
 import os
 import re
@@ -49,15 +48,11 @@ def _process(serve: Callable[..., None], *arguments: Any) -> Iterator[str]:
 
 
 def _moto(pipe: Connection) -> None:
-    from moto.moto_server.threaded_moto_server import ThreadedMotoServer
+    from tests.support.moto_server import moto_server
 
-    logging.getLogger("werkzeug").setLevel(logging.ERROR)  # it says every request
-    server = ThreadedMotoServer(ip_address="127.0.0.1", port=0, verbose=False)
-    server.start()
-    host, port = server.get_host_and_port()
-    pipe.send(f"http://{host}:{port}")
-    pipe.recv()
-    server.stop()
+    with moto_server() as endpoint:
+        pipe.send(endpoint)
+        pipe.recv()
 
 
 def _slow(pipe: Connection, seconds: float) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import gc
-import logging
 import os
 import statistics
 import time
@@ -78,18 +77,11 @@ def _medians(taken: Sequence[Mapping[str, float]]) -> dict[str, float]:
 def dynamodb_saver() -> Iterator[BaseCheckpointSaver[Any]]:
     """Our checkpointer on an emulator in this process: its own time is part of what is measured."""
     os.environ |= {"AWS_ACCESS_KEY_ID": "bench", "AWS_SECRET_ACCESS_KEY": "bench", "AWS_EC2_METADATA_DISABLED": "true"}
-    from moto.moto_server.threaded_moto_server import ThreadedMotoServer
-
     from functions.store.checkpoints import DynamoDBSaver
     from functions.store.clients import dynamodb_client
     from functions.store.tables import create_tables
+    from tests.support.moto_server import moto_server
 
-    logging.getLogger("werkzeug").setLevel(logging.ERROR)  # it says every request
-    server = ThreadedMotoServer(ip_address="127.0.0.1", port=0, verbose=False)
-    server.start()
-    try:
-        host, port = server.get_host_and_port()
-        client = dynamodb_client(f"http://{host}:{port}", "us-east-1")
+    with moto_server() as endpoint:
+        client = dynamodb_client(endpoint, "us-east-1")
         yield DynamoDBSaver(create_tables(client, "bench-")["checkpoints"], client=client)
-    finally:
-        server.stop()

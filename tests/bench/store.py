@@ -9,12 +9,12 @@ from dataclasses import dataclass
 from typing import Any
 
 from tests.bench.dynamodb import answering_after, emulator
-from tests.bench.meter import Meter
 from tests.bench.report import Check, Measured, Row
 from tests.bench.rounds import WARM_UP
 from tests.bench.savers import AWS, OURS, SAVERS, Open
 from tests.bench.store_walls import NO_FIGURE, measure_walls
 from tests.bench.working import DELTA, PLAIN, leased_turn, remember, served_turn, turn, working_graph
+from tests.support.meter import Meter
 
 CALL_SECONDS = 0.008
 KIB = 1_024

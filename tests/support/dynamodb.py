@@ -11,7 +11,6 @@ import json
 import shutil
 import subprocess
 import tempfile
-import threading
 import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -24,8 +23,7 @@ import pytest
 
 from functions.store.clients import dynamodb_client, s3_client
 from functions.store.tables import create_tables
-from infra.local.journaled import JournaledApp
-from infra.local.store_process import emulator, listen
+from tests.support.moto_server import moto_server
 
 if TYPE_CHECKING:
     from mypy_boto3_dynamodb import DynamoDBClient
@@ -63,18 +61,6 @@ def moto_endpoint() -> Iterator[str]:
     """Address of a moto server that lives as long as the session."""
     with moto_server() as endpoint:
         yield endpoint
-
-
-@contextmanager
-def moto_server() -> Iterator[str]:
-    """Its address. It is the local stack's, one request at a time: moto alone checks a condition and writes in two steps, so that of
-    sixteen conditional updates at once several succeed."""
-    server = listen(JournaledApp(emulator(), None))
-    serving = threading.Thread(target=server.serve_forever, daemon=True)
-    serving.start()
-    yield f"http://127.0.0.1:{server.port}"
-    server.shutdown()
-    serving.join()
 
 
 @pytest.fixture(scope="session")
@@ -171,34 +157,3 @@ class Recorder:
     @property
     def reads(self) -> list[dict[str, Any]]:
         return [request for name, request in self.calls if name in ("GetItem", "Query", "Scan", "BatchGetItem")]
-
-    @property
-    def write_units(self) -> int:
-        """Of plain puts and updates of new items, from their sizes (moto's own figures are wrong). One unit is 1 KB begun."""
-        return sum(-(-_written(name, request) // 1024) for name, request in self.calls)
-
-
-def _written(operation: str, request: dict[str, Any]) -> int:
-    if operation == "PutItem":
-        return _size(request["Item"])
-    if operation == "UpdateItem":
-        return _size(request["Key"]) + _size(request["ExpressionAttributeValues"])
-    return 0
-
-
-def _size(item: dict[str, Any]) -> int:
-    return sum(len(name.encode()) + _value_size(value) for name, value in item.items())
-
-
-def _value_size(attribute: dict[str, Any]) -> int:
-    """On the wire binary is base64."""
-    ((kind, value),) = attribute.items()
-    match kind:
-        case "B":
-            return len(value) * 3 // 4
-        case "M":
-            return 3 + len(value) + _size(value)
-        case "S" | "N":
-            return len(value.encode())
-        case _:
-            return 1

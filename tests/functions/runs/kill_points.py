@@ -24,8 +24,9 @@ from functions.store.clients import dynamodb_client, s3_client
 from functions.store.tables import TABLES, create_tables
 from tests.support import mortal_run, recoveries
 from tests.support.boundaries import Boundary
-from tests.support.dynamodb import dynalite_server, moto_server
+from tests.support.dynamodb import dynalite_server
 from tests.support.mortal_run import APPROVE, Client, Json, World
+from tests.support.moto_server import moto_server
 from tests.support.recoveries import Account, Story, account, answer
 
 if TYPE_CHECKING:

@@ -18,6 +18,7 @@ from tests.functions.store.conftest import MakeSaver
 from tests.support import graphs
 from tests.support.checkpoints import checkpoint, config, put
 from tests.support.dynamodb import Dynamo, Recorder
+from tests.support.meter import Meter
 
 
 @pytest.mark.parametrize("make_graph", [graphs.approval, graphs.nested_approval])
@@ -105,10 +106,10 @@ RUN_UNITS = 45
 async def test_calls_and_units_of_a_run(dynamo: Dynamo, make_saver: MakeSaver, history: int) -> None:
     """Five super-steps with two parallel tools twice on 20 messages of 200 characters (checkpoint-aws: 51 calls, 114 units)."""
     client = dynamo.fresh_client()
-    calls = Recorder(client)
+    cost = Meter(client)
     await graphs.tool_loop(make_saver(client=client)).ainvoke({"messages": graphs.messages(history)}, config("t", None), durability="sync")
-    assert len(calls.operations) <= RUN_CALLS
-    assert calls.write_units <= RUN_UNITS
+    assert cost.calls <= RUN_CALLS
+    assert cost.write_units <= RUN_UNITS
 
 
 def test_a_turn_of_a_delta_channel_costs_a_few_calls(dynamo: Dynamo, make_saver: MakeSaver) -> None:
