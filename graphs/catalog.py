@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from langgraph.graph import StateGraph
 
     from graphs.knowledge import Knowledge
+    from graphs.offline import Script
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +53,7 @@ class PredictState(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class AgentSpec:
-    """One agent. `module` and `options` are `"package.module:attribute"`, imported on first use."""
+    """One agent. `module`, `options` and `script` are `"package.module:attribute"`, imported on first use."""
 
     name: str
     title: str
@@ -67,6 +68,10 @@ class AgentSpec:
     recursion_limit: int = 50
     predict_state: tuple[PredictState, ...] = ()
     needs_model: bool = True  # False: its main path runs with `Deps(model=None)`
+    script: str | None = None  # its own part of the offline model: `graphs.offline.Script`
+    prompts: tuple[str, ...] = ()  # what the page suggests to say first
+    parts: tuple[str, ...] = ()  # fields of `Deps` that `functions.parts` makes for it, beside the model
+    extras: tuple[str, ...] = ()  # extras of pyproject.toml that its bundle carries, beside its model's
 
     def build(self, deps: Deps) -> StateGraph[Any, Any, Any, Any]:
         """The agent's graph, not compiled."""
@@ -75,6 +80,10 @@ class AgentSpec:
     def read_options(self, state: Mapping[str, Any], forwarded: Mapping[str, Any]) -> Options:
         """What the client asked for, cleaned; empty for an agent without options."""
         return cast(OptionsReader, _load(self.options))(state, forwarded) if self.options else Options()
+
+    def offline_script(self) -> Script | None:
+        """What the offline model does for this agent alone; None: nothing."""
+        return cast("Script", _load(self.script)) if self.script else None
 
 
 def _load(path: str) -> Callable[..., Any]:
@@ -91,6 +100,13 @@ _SPECS = (
         state_keys=(),
         default_text="hello",
         options="graphs.react.options:read",
+        prompts=(
+            "How many days of annual leave do I have?",
+            "年假有几天？",
+            "Ask me two things at once: ask two",
+            "Let me choose what to search for",
+            "count to 100",
+        ),
     ),
     AgentSpec(
         name="dev",
@@ -102,6 +118,7 @@ _SPECS = (
         default_text="start demo",
         input_field="input",
         needs_model=False,
+        prompts=("start demo",),
     ),
 )
 

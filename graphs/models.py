@@ -10,7 +10,7 @@ from typing import Any, TypeVar, cast
 
 from langchain_core.language_models import BaseChatModel
 
-from graphs.offline import OFFLINE, OfflineModel
+from graphs.offline import OFFLINE, OfflineModel, Script
 from graphs.scripted import ScriptedModel
 
 __all__ = ["OFFLINE", "MissingProvider", "OfflineModel", "ScriptedModel", "at_temperature", "make_model"]
@@ -30,14 +30,15 @@ class MissingProvider(ImportError):
     """The model's provider package is not installed; the text says which extra brings it."""
 
 
-def make_model(name: str, *, offline_delay_ms: int = 0, **settings: Any) -> BaseChatModel:
+def make_model(name: str, *, offline_delay_ms: int = 0, script: Script | None = None, **settings: Any) -> BaseChatModel:
     """The chat model `name`: `offline`, or `provider:model` as `init_chat_model` takes it.
 
     `settings` go to the provider's class (`base_url`, `api_key`, `temperature`, `region_name` …). `offline_delay_ms` is the offline
-    model's pause before each token. Raises `MissingProvider`, or `ValueError` for a name of another form or an unknown provider.
+    model's pause before each token, `script` an agent's own part of it. Raises `MissingProvider`, or `ValueError` for a name of another
+    form or an unknown provider.
     """
     if name == OFFLINE:
-        return OfflineModel(delay_ms=offline_delay_ms)
+        return OfflineModel(delay_ms=offline_delay_ms, script=script)
     provider, colon, model = name.partition(":")
     if not (provider and colon and model):
         raise ValueError(f"{name!r} is no model: expected {OFFLINE!r} or 'provider:model', for example 'openai:gpt-5-mini'")

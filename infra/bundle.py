@@ -54,7 +54,7 @@ def build(agent: str, out: Path, *, model: str = "offline", target: Target = LAM
     """
     if out.exists() and not (out / MANIFEST).is_file() and any(out.iterdir()):
         raise FileExistsError(f"{out} is not a bundle of ours and is not empty; it would be replaced")
-    extras = extras_of(model)
+    extras = extras_of(model, agent)
     requirements = _requirements(extras)
     python = interpreter(target.python)
     manifest = _manifest(agent, extras, target, requirements, compiled=python is not None)
@@ -157,7 +157,7 @@ def manifest_of(root: Path) -> dict[str, Any] | None:
 def shortfall(agent: str, folder: Path, model: str) -> str | None:
     """What `folder` lacks to be the bundle of `agent` with `model`, with the command that mends it, or None."""
     manifest = manifest_of(folder)
-    missing = set(extras_of(model)) - set(manifest["extras"] if manifest else ())
+    missing = set(extras_of(model, agent)) - set(manifest["extras"] if manifest else ())
     if manifest and not missing:
         return None
     lack = f"the bundle in {folder} lacks {', '.join(sorted(missing))}" if manifest else f"no bundle in {folder}"

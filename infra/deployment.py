@@ -20,8 +20,13 @@ AUTH_MODES = get_args(Settings.model_fields["auth"].annotation)
 PROVIDERS = {"openai": "openai", "deepseek": "deepseek", "anthropic": "anthropic", "bedrock": "bedrock", "bedrock_converse": "bedrock"}
 
 
-def extras_of(model: str) -> tuple[str, ...]:
-    """The extras that a model needs. Raises `ValueError` for a provider that no extra carries."""
+def extras_of(model: str, agent: str = "") -> tuple[str, ...]:
+    """The extras that a model and an agent need, sorted. Raises `ValueError` for a provider that no extra carries."""
+    own = AGENTS[agent].extras if agent else ()
+    return tuple(sorted({*own, *_extra_of_model(model)}))
+
+
+def _extra_of_model(model: str) -> tuple[str, ...]:
     if model == "offline":
         return ()
     provider, _, name = model.partition(":")

@@ -12,18 +12,17 @@ from ag_ui.core import RunAgentInput
 from langgraph.checkpoint.base import BaseCheckpointSaver
 from langgraph.pregel import Pregel
 
+from functions.parts import make_deps
 from functions.runs.agents import ServedAgent, UnknownAgent, compile_agent, find_spec
 from functions.settings import Settings
 from functions.store import keys
 from functions.store.checkpoints import DynamoDBSaver
 from functions.store.clients import dynamodb_client
 from functions.store.threads import Threads
-from graphs.catalog import AGENTS, AgentSpec, Deps
-from graphs.models import make_model
+from graphs.catalog import AGENTS, AgentSpec
 from graphs.stream.parts import text_of
 
 if TYPE_CHECKING:
-    from langchain_core.language_models import BaseChatModel
     from mypy_boto3_dynamodb import DynamoDBClient
 
 log = logging.getLogger(__name__)
@@ -77,7 +76,7 @@ def serve_agent(name: str, settings: Settings, graph: Graph | None = None, check
     client = dynamodb_client() if checkpointer is None else None
     saver = checkpointer or _saver(settings, client)
     threads = Threads(f"{settings.table_prefix}threads", client=client, ttl_seconds=settings.ttl_seconds) if client is not None else None
-    return Served(ServedAgent(spec, compile_agent(spec, Deps(_model(settings)), saver)), settings, threads, spec.state_keys)
+    return Served(ServedAgent(spec, compile_agent(spec, make_deps(spec, settings), saver)), settings, threads, spec.state_keys)
 
 
 def _saver(settings: Settings, client: DynamoDBClient | None) -> DynamoDBSaver:
@@ -87,10 +86,6 @@ def _saver(settings: Settings, client: DynamoDBClient | None) -> DynamoDBSaver:
         bucket=settings.bucket or None,
         ttl_seconds=settings.ttl_seconds,
     )
-
-
-def _model(settings: Settings) -> BaseChatModel:
-    return make_model(settings.chat_model, offline_delay_ms=settings.offline_delay_ms)
 
 
 __all__ = ["Served", "UnknownAgent", "serve_agent"]

@@ -156,6 +156,7 @@ def site(options: Options, settings: Settings, listener: socket.socket) -> Site:
             "description": AGENTS[name].description,
             "url": f"agents/{name}/",
             "offline": offline,
+            "prompts": AGENTS[name].prompts,
         }
         for name in options.agents
     }

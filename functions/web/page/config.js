@@ -1,9 +1,5 @@
 // Which agents there are: config.json beside this page, `{agents: [{name, title, description, url, offline, prompts?}]}`.
 
-const PROMPTS = {
-  dev: ["start demo"],
-  reactAgent: ["How many days of annual leave do I have?", "年假有几天？", "Ask me two things at once: ask two", "Let me choose what to search for", "count to 100"],
-};
 const ANY = ["Hello! What can you do?"];
 
 /** The agents with absolute URLs, in the order of the file. Throws Error with a sentence for the reader when there are none. */
@@ -16,6 +12,6 @@ export async function loadAgents(address = "config.json") {
     ...agent,
     title: agent.title || agent.name,
     url: new URL(agent.url, document.baseURI).href,
-    prompts: agent.prompts ?? PROMPTS[agent.name] ?? ANY,
+    prompts: agent.prompts?.length ? agent.prompts : ANY,
   }));
 }

@@ -1,4 +1,4 @@
-"""The offline model: scripted, without key or network, so that every agent can be tried at once.
+"""What the offline model does for every agent whose own script says nothing.
 
 It decides by words in the last user message, first match wins; a rule whose tool is not bound does not apply:
 
@@ -22,15 +22,12 @@ After tool results it answers from them. It speaks Chinese to a Chinese message,
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
-from typing import Any
+from collections.abc import Sequence
 
-from langchain_core.messages import AIMessage, AIMessageChunk, BaseMessage, HumanMessage, ToolMessage
-from langchain_core.messages.tool import ToolCall
+from langchain_core.messages import AIMessage, AIMessageChunk, ToolMessage
 
-from graphs.scripted import ScriptedChatModel, Turn, chunks_of
-
-OFFLINE = "offline"
+from graphs.offline.conversation import Call, Conversation, Round, calling, thoughtful
+from graphs.scripted import Turn, chunks_of
 
 _MAX_COUNT = 5000
 _QUOTE_CHARS = 160
@@ -40,76 +37,28 @@ class OfflineFailure(RuntimeError):
     """What the offline model raises when it is asked to fail."""
 
 
-class OfflineModel(ScriptedChatModel):
-    """Answers by the rules of this module's docstring. The same conversation always gets the same answer."""
-
-    model_name: str = OFFLINE
-
-    def turn(self, messages: list[BaseMessage], tools: Sequence[str]) -> Turn:
-        """The reply to the last user message and to the tool results after it."""
-        return _reply(_Conversation(messages), tools)
-
-
-class _Conversation:
-    """The last user message and what happened since."""
-
-    def __init__(self, messages: Sequence[BaseMessage]) -> None:
-        last = max((i for i, message in enumerate(messages) if isinstance(message, HumanMessage)), default=-1)
-        since = messages[last + 1 :]
-        self.text = messages[last].text.strip() if last >= 0 else ""
-        self.chinese = bool(re.search(r"[\u4e00-\u9fff]", self.text))
-        self.rounds = sum(1 for message in since if isinstance(message, AIMessage) and message.tool_calls)
-        self.results = [message for message in since if isinstance(message, ToolMessage)]
-        self.length = len(messages)
-
-    def says(self, pattern: str) -> bool:
-        return re.search(pattern, self.text, re.IGNORECASE) is not None
-
-    def pick(self, chinese: str, english: str) -> str:
-        return chinese if self.chinese else english
-
-
-Call = tuple[str, dict[str, Any]]
-Round = Callable[[_Conversation], list[Call]]
-"""The calls of one turn: tool name and arguments."""
-
-
-def _reply(talk: _Conversation, tools: Sequence[str]) -> Turn:
+def reply(talk: Conversation, tools: Sequence[str]) -> Turn:
+    """By the rules of this module's docstring; it always has an answer."""
     if talk.says(r"\bfail now\b|出错"):
         return _broken(talk)
     if counted := re.search(r"(?:\bcount to|数到)\s*(\d+)", talk.text, re.IGNORECASE):
         return " ".join(str(i + 1) for i in range(min(int(counted[1]), _MAX_COUNT)))
     plan = _plan(talk, tools)
     if talk.rounds < len(plan):
-        return _calling(talk, plan[talk.rounds](talk))
+        return calling(talk, plan[talk.rounds](talk))
     return _final(talk) if talk.results else _introduction(talk, tools)
 
 
-def _broken(talk: _Conversation) -> Turn:
+def _broken(talk: Conversation) -> Turn:
     spoken = chunks_of(AIMessage(talk.pick("离线模型将在这个词的中", "The offline model breaks off in the mid")))
     turn: list[AIMessageChunk | BaseException] = [*spoken, OfflineFailure("the offline model was asked to fail")]
     return turn
 
 
-def _calling(talk: _Conversation, calls: list[Call]) -> AIMessage:
-    names = sorted({name for name, _ in calls})
-    if names == ["kb_search"]:
-        thought = talk.pick("这个问题要先查知识库。", "This is a question for the knowledge base, so I search it first.")
-    else:
-        thought = talk.pick(
-            f"还缺少信息，先调用 {'、'.join(names)}。", f"Something is missing here, so I call {' and '.join(names)} first."
-        )
-    ids = (f"call_offline_{talk.length}_{i}" for i in range(len(calls)))
-    return AIMessage(
-        content=[{"type": "reasoning", "reasoning": thought}],
-        tool_calls=[ToolCall(name=name, args=args, id=id_, type="tool_call") for (name, args), id_ in zip(calls, ids, strict=True)],
-    )
-
-
 # what to call, in turns
 
 
-def _plan(talk: _Conversation, tools: Sequence[str]) -> list[Round]:
+def _plan(talk: Conversation, tools: Sequence[str]) -> list[Round]:
     if len(tools) == 1 and tools[0] in _ONLY_TOOL:
         return [_ONLY_TOOL[tools[0]]]
     asks = next((ask for words, tool, ask in _ASKS if tool in tools and talk.says(words)), None)
@@ -119,32 +68,32 @@ def _plan(talk: _Conversation, tools: Sequence[str]) -> list[Round]:
     return [_search] if searches and talk.says(_KNOWLEDGE) else []
 
 
-def _ask_two(talk: _Conversation) -> list[Call]:
+def _ask_two(talk: Conversation) -> list[Call]:
     name, city = (talk.pick("你叫什么名字？", "What is your name?"), talk.pick("你在哪个城市？", "Which city do you live in?"))
     return [("ask_input", {"message": name}), ("ask_input", {"message": city})]
 
 
-def _ask_several(talk: _Conversation) -> list[Call]:
+def _ask_several(talk: Conversation) -> list[Call]:
     message = talk.pick("你想了解哪些主题？可以多选。", "Which topics interest you? Choose any number.")
     return [("ask_multi_choice", {"message": message, "options": _topics(talk)})]
 
 
-def _ask_confirm(talk: _Conversation) -> list[Call]:
+def _ask_confirm(talk: Conversation) -> list[Call]:
     title, body = talk.pick("请确认", "Please confirm"), talk.pick("要继续吗？", "Shall I go on?")
     return [("ask_confirm", {"title": title, "body": body, "actions": [talk.pick("继续", "Go on"), talk.pick("停止", "Stop")]})]
 
 
-def _ask_input(talk: _Conversation) -> list[Call]:
+def _ask_input(talk: Conversation) -> list[Call]:
     message = talk.pick("请输入你的名字。", "What is your name?")
     return [("ask_input", {"message": message, "placeholder": talk.pick("名字", "Name")})]
 
 
-def _ask_choice(talk: _Conversation) -> list[Call]:
+def _ask_choice(talk: Conversation) -> list[Call]:
     message = talk.pick("你想了解哪个主题？", "Which topic interests you?")
     return [("ask_choice", {"message": message, "options": _topics(talk)})]
 
 
-def _topics(talk: _Conversation) -> list[dict[str, str]]:
+def _topics(talk: Conversation) -> list[dict[str, str]]:
     labels = (
         ("leave", "年假", "annual leave"),
         ("expenses", "报销", "travel expenses"),
@@ -172,17 +121,17 @@ def _answer(result: ToolMessage) -> str:
     return re.sub(r"^用户(选择|回答)：", "", result.text)
 
 
-def _search(talk: _Conversation) -> list[Call]:
+def _search(talk: Conversation) -> list[Call]:
     answers = " ".join(_answer(result) for result in talk.results)
     return [("kb_search", {"query": answers or talk.text})]
 
 
-def _weather(talk: _Conversation) -> list[Call]:
+def _weather(talk: Conversation) -> list[Call]:
     named = re.search(r"\bin ([A-Z][\w-]*(?: [A-Z][\w-]*)*)|(北京|上海|广州|深圳|杭州|成都)", talk.text)
     return [("get_weather", {"location": (named[1] or named[2]) if named else talk.pick("北京", "Beijing")})]
 
 
-def _order(talk: _Conversation) -> list[Call]:
+def _order(talk: Conversation) -> list[Call]:
     number = re.search(r"\d{3,}", talk.text)
     return [("fetch_user_order", {"orderId": number[0] if number else "10086"})]
 
@@ -193,19 +142,15 @@ _ONLY_TOOL: dict[str, Round] = {"get_weather": _weather, "fetch_user_order": _or
 # what to say
 
 
-def _thoughtful(thought: str, text: str) -> AIMessage:
-    return AIMessage(content=[{"type": "reasoning", "reasoning": thought}, {"type": "text", "text": text}])
-
-
-def _final(talk: _Conversation) -> AIMessage:
+def _final(talk: Conversation) -> AIMessage:
     thought = talk.pick("工具已有结果，据此回答。", "The tools have answered; I reply from their results.")
-    return _thoughtful(thought, "\n\n".join(_told(talk, result) for result in talk.results))
+    return thoughtful(thought, "\n\n".join(_told(talk, result) for result in talk.results))
 
 
 _FRAGMENT = re.compile(r"(\[(?:\\.|[^\]\\])+\]\(/kb\?[^)\s]+\))\n(.+?)(?=\n\n|\Z)", re.DOTALL)
 
 
-def _told(talk: _Conversation, result: ToolMessage) -> str:
+def _told(talk: Conversation, result: ToolMessage) -> str:
     if result.name != "kb_search":
         return talk.pick(f"收到，{result.text}", f"Got it: {_answer(result)}")
     found = _FRAGMENT.search(result.text)
@@ -216,10 +161,10 @@ def _told(talk: _Conversation, result: ToolMessage) -> str:
     return talk.pick(f"根据 {found[1]}：{quote}", f"According to {found[1]}: {quote}")
 
 
-def _introduction(talk: _Conversation, tools: Sequence[str]) -> AIMessage:
+def _introduction(talk: Conversation, tools: Sequence[str]) -> AIMessage:
     thought = talk.pick("没有规则匹配，介绍一下自己。", "No rule matches this, so I say what I am.")
     if not tools:
-        return _thoughtful(
+        return thoughtful(
             thought,
             talk.pick(f"我是离线模型，没有工具。你说：{talk.text}", f"I am the offline model, without tools. You said: {talk.text}"),
         )
@@ -232,4 +177,4 @@ def _introduction(talk: _Conversation, tools: Sequence[str]) -> AIMessage:
         f"You said: {talk.text}\n\nTry:\n- How many days of annual leave are there?\n- Ask me something\n- Let me choose several\n"
         "- Ask me to confirm\n- Let me type in my name\n- Ask two questions\n- Ask me for a topic, then search\n- Count to 100"
     )
-    return _thoughtful(thought, talk.pick(chinese, english))
+    return thoughtful(thought, talk.pick(chinese, english))
