@@ -33,6 +33,11 @@ class Settings(BaseSettings):
     lease_seconds: float = Field(
         default=30.0, gt=0, description="A thread whose run died is free for the next one after this long, in seconds."
     )
+    code_version: str = Field(
+        default_factory=lambda: os.environ.get("AWS_LAMBDA_FUNCTION_VERSION", "").replace("$LATEST", ""),
+        description="Of the deployed code. A thread's open questions are asked again when another version ran it last; "
+        "default: the function's own version on AWS.",
+    )
     auth: Literal["iam", "none"] = Field(
         default_factory=lambda: "iam" if ON_AWS in os.environ else "none",
         description="Who the caller is: `iam` (the URL's own SigV4 identity; the default on AWS), or `none` (everybody is one local user).",

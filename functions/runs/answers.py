@@ -6,7 +6,7 @@ import functools
 import hashlib
 import json
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any
@@ -22,7 +22,8 @@ from graphs.stream.resume import entry_payload, is_cancelled
 log = logging.getLogger(__name__)
 
 RESUME_IGNORED = "resume_ignored"
-"""CUSTOM name: an entry of `resume[]` that answers nothing that is open. Value: `{interruptId, reason}`."""
+"""CUSTOM name: an entry of `resume[]` that answers nothing. Value: `{interruptId, reason}`, the reason `not open` or `changed` (the graph
+was changed and asks something else now)."""
 
 
 @dataclass(slots=True)
@@ -37,8 +38,9 @@ class Answers:
     """The same of the entries that answer nothing that is open."""
 
 
-def match_answers(entries: Sequence[ResumeEntry], open_interrupts: Sequence[Interrupt]) -> Answers:
-    """Pairs the entries with the open interrupts; the last entry for an id counts.
+def match_answers(entries: Sequence[ResumeEntry], open_interrupts: Sequence[Interrupt], changed: Collection[str] = ()) -> Answers:
+    """Pairs the entries with the open interrupts; the last entry for an id counts. What was said to a question that is `changed` is no
+    answer to what it asks now.
 
     Raises:
         RunRejected: `INVALID_RESUME`, an answer that its question's schema refuses, or that came after `expiresAt`. Nothing is answered.
@@ -47,7 +49,10 @@ def match_answers(entries: Sequence[ResumeEntry], open_interrupts: Sequence[Inte
     answers = Answers()
     for entry in entries:
         interrupt = by_id.get(entry.interrupt_id)
-        if interrupt is None:
+        if entry.interrupt_id in changed:
+            log.warning("resume for interrupt %r, which asks something else now", entry.interrupt_id)
+            answers.ignored.append(_ignored(entry.interrupt_id, "changed"))
+        elif interrupt is None:
             log.warning("resume for interrupt %r, which is not open on this thread", entry.interrupt_id)
             answers.ignored.append(_ignored(entry.interrupt_id))
             answers.unknown[entry.interrupt_id] = answer_digest(entry)
@@ -55,6 +60,11 @@ def match_answers(entries: Sequence[ResumeEntry], open_interrupts: Sequence[Inte
             answers.digests[interrupt.id] = answer_digest(entry)
             answers.values[interrupt.id] = _answer(entry, interrupt)
     return answers
+
+
+def question_digest(interrupt: Interrupt) -> str:
+    """The same for the same question: 16 hex digits."""
+    return _digest([jsonable(interrupt.value), jsonable(interrupt.response_schema)])
 
 
 def answer_digest(entry: ResumeEntry) -> str:
@@ -113,5 +123,5 @@ def _expired(expires_at: str) -> bool:
     return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)) <= datetime.now(UTC)
 
 
-def _ignored(interrupt_id: str) -> CustomEvent:
-    return CustomEvent(name=RESUME_IGNORED, value={"interruptId": interrupt_id, "reason": "not open"})
+def _ignored(interrupt_id: str, reason: str = "not open") -> CustomEvent:
+    return CustomEvent(name=RESUME_IGNORED, value={"interruptId": interrupt_id, "reason": reason})

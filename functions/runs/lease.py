@@ -55,6 +55,9 @@ class Lease(Protocol):
     fence: int
     dead: frozenset[str]
     lost: threading.Event
+    changed: bool
+    """The thread's last run was of other code: what it asked may be asked otherwise now. Set it to False once that was looked at: from then
+    on the thread belongs to this code."""
     alone: bool
     """No run of any process is at work on this thread: one that is not finished has died."""
 
@@ -74,6 +77,9 @@ class Lease(Protocol):
     async def claim(self, answers: dict[str, Claim]) -> list[str]:
         """Claims the answers; returns the interrupts that have another one already."""
 
+    async def forget(self, interrupt_ids: list[str]) -> None:
+        """These questions have no answer any more."""
+
     async def run_of_request(self, key: str) -> str | None:
         """The run that this `Idempotency-Key` has started."""
 
@@ -89,6 +95,7 @@ async def acquire(
     seconds: float = LEASE_SECONDS,
     wait: float = 0.0,
     remaining_ms: RemainingMs | None = None,
+    code: str = "",
 ) -> Lease:
     """The lease of a thread.
 
@@ -96,6 +103,7 @@ async def acquire(
         seconds: how long it holds without a beat.
         wait: seconds to wait for a busy thread.
         remaining_ms: milliseconds until the deadline of this invocation, past which it never holds.
+        code: the version of the code that runs; empty: not known.
 
     Raises:
         RunInProgress: another run has the thread.
@@ -103,7 +111,7 @@ async def acquire(
     until = time.monotonic() + wait
     while True:
         try:
-            return await _take(checkpointer, thread_id, run_id, seconds, remaining_ms)
+            return await _take(checkpointer, thread_id, run_id, seconds, remaining_ms, code)
         except ThreadBusy as busy:
             left = until - time.monotonic()
             if left <= 0:
@@ -112,7 +120,7 @@ async def acquire(
 
 
 async def _take(
-    checkpointer: BaseCheckpointSaver[Any], thread_id: str, run_id: str, seconds: float, remaining_ms: RemainingMs | None
+    checkpointer: BaseCheckpointSaver[Any], thread_id: str, run_id: str, seconds: float, remaining_ms: RemainingMs | None, code: str
 ) -> Lease:
     if not hasattr(checkpointer, "leases"):
         return LocalLease(checkpointer, thread_id, run_id, seconds)
@@ -130,7 +138,7 @@ async def _take(
     except asyncio.CancelledError:
         cancelled.set()  # its thread goes on
         raise
-    return TableLease(saver, grant, seconds, remaining_ms, since)
+    return TableLease(saver, grant, seconds, remaining_ms, since, code)
 
 
 def _lasting(seconds: float, remaining_ms: RemainingMs | None) -> float:
@@ -143,9 +151,17 @@ class TableLease:
     alone = True
 
     def __init__(
-        self, saver: DynamoDBSaver, grant: Grant, seconds: float, remaining_ms: RemainingMs | None, since: tuple[float, float]
+        self,
+        saver: DynamoDBSaver,
+        grant: Grant,
+        seconds: float,
+        remaining_ms: RemainingMs | None,
+        since: tuple[float, float],
+        code: str = "",
     ) -> None:
         self.fence, self.dead = grant.fence, grant.dead
+        self.changed = bool(code and grant.code and code != grant.code)
+        self._code = code
         self._grant, self._seconds, self._remaining_ms = grant, seconds, remaining_ms
         self._leases = saver.leases
         self._holding = Holding(seconds, self._renew, since=since)
@@ -187,7 +203,7 @@ class TableLease:
         if self.lost.is_set():
             return
         try:
-            self._leases.give_back(self._grant, clean=clean)
+            self._leases.give_back(self._grant, clean=clean, code="" if self.changed else self._code)
         except (BotoCoreError, ClientError, StoreError):
             log.exception("the lease of run %s was not given back: the thread is free in %.0f s", self._grant.run_id, self._seconds)
 
@@ -198,6 +214,10 @@ class TableLease:
     async def claim(self, answers: dict[str, Claim]) -> list[str]:
         saver = self._saver
         return await saver.in_thread(saver.claims.claim, self._grant.pk, self._grant.run_id, answers)
+
+    async def forget(self, interrupt_ids: list[str]) -> None:
+        saver = self._saver
+        await saver.in_thread(saver.claims.forget, self._grant.pk, interrupt_ids)
 
     async def run_of_request(self, key: str) -> str | None:
         saver = self._saver

@@ -35,6 +35,7 @@ class LocalLease:
     """A lease in this process. It dies with it, so nothing is ever taken over, and an answer needs no claim."""
 
     dead: frozenset[str] = frozenset()
+    changed = False
 
     def __init__(self, checkpointer: BaseCheckpointSaver[Any], thread_id: str, run_id: str, seconds: float) -> None:
         """Raises `ThreadBusy`."""
@@ -63,6 +64,9 @@ class LocalLease:
 
     async def claim(self, answers: dict[str, Claim]) -> list[str]:
         return []
+
+    async def forget(self, interrupt_ids: list[str]) -> None:
+        return None
 
     async def run_of_request(self, key: str) -> str | None:
         return self._held.requests.get((self._thread_id, key))

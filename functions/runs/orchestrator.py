@@ -30,6 +30,7 @@ from functions.runs.echo import echoed
 from functions.runs.errors import MESSAGES, CheckpointerNeeded, RunRejected, serialize_agent_error
 from functions.runs.frontend import client_configurable, frontend_tools, knows_1_0, success
 from functions.runs.lease import LEASE_SECONDS, Lease, RunInProgress, acquire
+from functions.runs.reasking import asked_again
 from functions.runs.thread import RUN_ID_KEY, Thread, has_checkpointer, public_keys, public_state, read_thread
 from functions.runs.turn import InputResolver, Turn, answered_before, plan_turn, trailing_messages
 from functions.runs.usage import UsageCounter
@@ -65,6 +66,7 @@ async def stream_graph_agui_events(
     lease_seconds: float = LEASE_SECONDS,
     wait_seconds: float = 0.0,
     idempotency_key: str | None = None,
+    code_version: str = "",
 ) -> AsyncGenerator[BaseEvent, None]:
     """Serve one run of any compiled graph, with any checkpointer or none.
 
@@ -82,6 +84,8 @@ async def stream_graph_agui_events(
         debug: put the exception's own text on RUN_ERROR.
         lease_seconds: how long the thread stays this run's when its process dies; renewed three times in that time.
         wait_seconds: how long to wait while another run has the thread; after that RUN_ERROR `RUN_IN_PROGRESS`.
+        code_version: of the code that runs; when another version ran the thread last, its open questions are asked again before they are
+            answered. Empty: not known, they are not.
         idempotency_key: a second run with the same key on this thread is refused with `RUN_IN_PROGRESS`, unless the first one died.
 
     Yields:
@@ -103,6 +107,7 @@ async def stream_graph_agui_events(
         lease_seconds=lease_seconds,
         wait_seconds=wait_seconds,
         idempotency_key=idempotency_key,
+        code_version=code_version,
     )
     async with aclosing(run.events()) as events:
         async for event in events:
@@ -130,6 +135,7 @@ class AgentRun:
         lease_seconds: float = LEASE_SECONDS,
         wait_seconds: float = 0.0,
         idempotency_key: str | None = None,
+        code_version: str = "",
     ) -> None:
         self._input = input
         self._graph = graph
@@ -144,6 +150,7 @@ class AgentRun:
         self._remaining_ms = remaining_ms
         self._debug = debug
         self._lease_seconds, self._wait_seconds, self._idempotency_key = lease_seconds, wait_seconds, idempotency_key
+        self._code_version = code_version
         self._lease: Lease | None = None
         self._unplanned: BaseException | None = None
         self._usage = UsageCounter()
@@ -161,7 +168,7 @@ class AgentRun:
 
     async def prepare(self) -> Turn:
         """Take the thread's lease, read its checkpoint and decide what the input means. The lease is given back by `events`; where that is
-        never read, it ends by itself.
+        never read, `close` does it.
 
         Raises:
             RunInProgress: another run has the thread, or this request has started one before.
@@ -190,7 +197,9 @@ class AgentRun:
             seconds=self._lease_seconds,
             wait=self._wait_seconds,
             remaining_ms=self._remaining_ms,
+            code=self._code_version,
         )
+        self._lease.beat(lambda: self._control.request_drain(LEASE_LOST))
         if self._lease.checkpointer is not saver:
             self._graph = self._graph.copy({"checkpointer": self._lease.checkpointer})
 
@@ -205,6 +214,9 @@ class AgentRun:
         if lease and key and (started := await lease.run_of_request(key)) is not None and started not in lease.dead:
             raise RunInProgress(started, f"This request has started the run {started} before.")
         thread = await read_thread(self._graph, self._config)
+        if lease and lease.changed:
+            thread = await asked_again(self._graph, self._config, thread, lease, self._context)
+            lease.changed = False
         self._history = thread.messages
         asked = {i.id for i in thread.interrupts} | {entry.interrupt_id for entry in self._input.resume or ()}
         claimed = await lease.answers(sorted(asked)) if lease and asked else None
@@ -245,8 +257,6 @@ class AgentRun:
         if self._unplanned is not None:
             raise self._unplanned  # not once more: meanwhile the input may mean something else
         turn = self._turn or await self.prepare()
-        if self._lease is not None:
-            self._lease.beat(lambda: self._control.request_drain(LEASE_LOST))
         for notice in turn.notices:
             yield notice
         if turn.runs:

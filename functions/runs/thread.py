@@ -35,6 +35,8 @@ class Thread:
     """Unfinished, because a step raised: nothing is running."""
     answered: Mapping[str, Any] = field(default_factory=dict)
     """Interrupt id → answer, of questions whose node failed after it was answered. They are not open."""
+    changed: frozenset[str] = frozenset()
+    """Open interrupts that ask something else than when they were shown: the code was changed in between."""
     run_id: str | None = None
     exists: bool = False
     config: RunnableConfig = field(default_factory=RunnableConfig)

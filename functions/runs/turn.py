@@ -16,7 +16,7 @@ from langgraph.checkpoint.base import BaseCheckpointSaver
 from langgraph.pregel import Pregel
 from langgraph.types import Command, Overwrite
 
-from functions.runs.answers import Answers, match_answers, value_digests
+from functions.runs.answers import Answers, match_answers, question_digest, value_digests
 from functions.runs.errors import RunRejected
 from functions.runs.frontend import frontend_tools
 from functions.runs.thread import ANSWER_KEY, Thread, earlier_states, given_answers, has_checkpointer, public_state, read_thread
@@ -74,11 +74,11 @@ async def plan_turn(
         given = _graph_input(input, messages_from_agui(input.messages), graph, resolve, state_keys, thread)
         return Turn(given, notices=match_answers(input.resume or (), ()).ignored)
     new = _new_messages(input, thread)
-    answers = _with_claimed(match_answers(input.resume or (), thread.interrupts), claimed or {}, thread)
+    answers = _with_claimed(match_answers(input.resume or (), thread.interrupts, thread.changed), claimed or {}, thread)
     repeated = await _repeated_answers(answers, thread, graph, config, claimed)
     if thread.interrupts:
         shared = _shared_state(input, graph, state_keys, thread) if answers.values else {}
-        return _answering(answers, new, await _not_yet_set(shared, graph, config))
+        return _answering(answers, new, thread, await _not_yet_set(shared, graph, config))
     if new:
         before = [*await _unsaved(thread, graph, config), *_lost_results(thread, new)]
         given = _graph_input(input, [*before, *new], graph, resolve, state_keys, thread)
@@ -97,7 +97,7 @@ async def plan_turn(
     return _without_messages(input, thread, graph, resolve, state_keys)
 
 
-def _answering(answers: Answers, new: Sequence[BaseMessage], shared: Mapping[str, Any]) -> Turn:
+def _answering(answers: Answers, new: Sequence[BaseMessage], thread: Thread, shared: Mapping[str, Any]) -> Turn:
     """A question is open. A text beside it is no answer and is not stored; results of frontend tools and what the client changed in the
     shared state go in with an answer."""
     if not answers.values:
@@ -106,15 +106,18 @@ def _answering(answers: Answers, new: Sequence[BaseMessage], shared: Mapping[str
     results = [m for m in new if isinstance(m, ToolMessage)]
     update = {**shared, **({"messages": results} if results else {})} or None
     metadata = {ANSWER_KEY + interrupt_id: digest for interrupt_id, digest in answers.digests.items()}
-    claims = {interrupt_id: Claim(digest, answers.values[interrupt_id]) for interrupt_id, digest in answers.digests.items()}
+    asked = {interrupt.id: question_digest(interrupt) for interrupt in thread.interrupts}
+    claims = {i: Claim(digest, answers.values[i], asked[i]) for i, digest in answers.digests.items()}
     resume: Command[Any] = Command(resume=answers.values, update=update)
     return Turn(resume, notices=answers.ignored, metadata=metadata, claims=claims, unsent=unsent)
 
 
 def _with_claimed(answers: Answers, claimed: Mapping[str, Claim], thread: Thread) -> Answers:
-    """The run that claimed an answer died before the graph heard it: it is heard now, whatever else was sent."""
-    still_open = {interrupt.id for interrupt in thread.interrupts} & claimed.keys()
-    for interrupt_id, claim in ((interrupt_id, claimed[interrupt_id]) for interrupt_id in sorted(still_open)):
+    """The run that claimed an answer died before the graph heard it: it is heard now, whatever else was sent. An answer to what was asked
+    in that place by other code is not."""
+    asked = {interrupt.id: question_digest(interrupt) for interrupt in thread.interrupts}
+    still_open = {i: claimed[i] for i in sorted(asked.keys() & claimed.keys()) if claimed[i].question in ("", asked[i])}
+    for interrupt_id, claim in still_open.items():
         if answers.digests.get(interrupt_id, claim.digest) != claim.digest:
             raise answered_before(interrupt_id)
         answers.values[interrupt_id], answers.digests[interrupt_id] = claim.value, claim.digest

@@ -1,6 +1,6 @@
 """What a thread has been told once: the answer to each of its questions, and the run that a request has started.
 
-    a!<interrupt>         digest, held_for (the run's id), answer (a cell)
+    a!<interrupt>         digest, question, held_for (the run's id), answer (a cell)
     k!<idempotency key>   held_for, expires_at
 
 An answer is claimed before the graph hears it. A run that dies in between leaves the claim, and the next run goes on with that answer.
@@ -21,15 +21,18 @@ from functions.store.payloads import pack
 from functions.store.reading import Reader
 from functions.store.table import Item
 
+FIRST_ANSWER = "attribute_not_exists(pk) OR digest = :digest OR question <> :question"
 REQUESTS_KEPT = 86_400
 """Seconds that a repeated `Idempotency-Key` is known."""
 
 
 class Claim(NamedTuple):
-    """An answer: `digest` tells it from others, `value` is what the node hears."""
+    """An answer: `digest` tells it from others, `value` is what the node hears, `question` is the digest of what was asked: a graph that
+    was changed may ask something else under the same id."""
 
     digest: str
     value: Any
+    question: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,10 +54,11 @@ class Claims:
 
     def _claim(self, pk: str, interrupt_id: str, item: Item) -> Claim:
         at = keys.Address(pk, "", "", interrupt_id)
-        return Claim(item["digest"]["S"], self.reader.payloads.open(self.reader.serde, at, interrupt_id, item["answer"]))
+        value = self.reader.payloads.open(self.reader.serde, at, interrupt_id, item["answer"])
+        return Claim(item["digest"]["S"], value, item.get("question", {}).get("S", ""))
 
     def claim(self, pk: str, run_id: str, answers: dict[str, Claim]) -> list[str]:
-        """Claims each of them, unless it has another answer → the interrupts that have."""
+        """Claims each of them, unless the same question has another answer → the interrupts that have."""
         taken = self.reader.table.calls.each(lambda entry: self._put_answer(pk, run_id, *entry), list(answers.items()))
         return [interrupt_id for interrupt_id, done in zip(answers, taken, strict=True) if not done]
 
@@ -62,8 +66,13 @@ class Claims:
         at = keys.Address(pk, "", "", interrupt_id)
         expiry = expiring(pk, self.ttl_seconds)
         cells = self.reader.payloads.cells(at, interrupt_id, {"answer": pack(self.reader.serde, claim.value)}, expiry)
-        item = _item(pk, keys.answer_key(interrupt_id), run_id) | {"digest": {"S": claim.digest}} | cells | expiry
-        return self._put(item, "attribute_not_exists(pk) OR digest = :digest", {":digest": {"S": claim.digest}})
+        told = {"digest": {"S": claim.digest}, "question": {"S": claim.question}}
+        item = _item(pk, keys.answer_key(interrupt_id), run_id) | told | cells | expiry
+        return self._put(item, FIRST_ANSWER, {f":{name}": value for name, value in told.items()})
+
+    def forget(self, pk: str, interrupt_ids: Iterable[str]) -> None:
+        """These questions were never answered."""
+        self.reader.table.calls.each(lambda interrupt_id: self.reader.table.delete(pk, keys.answer_key(interrupt_id)), list(interrupt_ids))
 
     def run_of_request(self, pk: str, key: str) -> str | None:
         """The run that this key has started."""

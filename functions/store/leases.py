@@ -1,7 +1,7 @@
 """The lease of a thread: one run at a time, in one item that is taken and given back by conditional writes.
 
     l!   holder (a token of the run's own), held_for (its run id), held_until (milliseconds since 1970), fence, epoch,
-         dead (ids of the runs that it was taken over from)
+         dead (ids of the runs that it was taken over from), code (the version of the code that ran last)
 
 A lease is judged by `held_until`, never by its being deleted. It is given back without `holder`; one that still has it, but is over,
 belonged to a run that died: who takes it then raises the epoch, so that what the dead one may still write is not read
@@ -30,7 +30,8 @@ OURS = "holder = :holder"
 
 @dataclass(frozen=True, slots=True)
 class Grant:
-    """A lease that was taken. `fence` counts the thread's leases; `dead`: the runs that it was ever taken over from."""
+    """A lease that was taken. `fence` counts the thread's leases; `dead`: the runs that it was ever taken over from; `code`: the version
+    of the code that gave it back last, empty where that is not known."""
 
     pk: str
     holder: str
@@ -38,6 +39,7 @@ class Grant:
     fence: int
     epoch: int
     dead: frozenset[str] = frozenset()
+    code: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +79,7 @@ class Leases:
             values = {**ours, **over, ":epoch": {"N": str(epoch)}}
             found = self._update(pk, OVER, f"{setting}, epoch = :epoch ADD fence :one, dead :dead", values)
         dead = frozenset(found.get("dead", {}).get("SS", ()))
-        grant = Grant(pk, holder, run_id, _number(found, "fence"), _number(found, "epoch"), dead)
+        grant = Grant(pk, holder, run_id, _number(found, "fence"), _number(found, "epoch"), dead, _text(found, "code"))
         if grant.epoch == epoch:
             seal(self.reader, pk, epoch)
         return grant
@@ -99,10 +101,13 @@ class Leases:
         values = {":holder": {"S": grant.holder}, ":until": _until(seconds)}
         return _text(self._update(grant.pk, OURS, "SET held_until = :until", values), "holder") == grant.holder
 
-    def give_back(self, grant: Grant, *, clean: bool = True) -> None:
-        """Not clean: something of this run may still be written, so who comes next takes it over."""
+    def give_back(self, grant: Grant, *, clean: bool = True, code: str = "") -> None:
+        """`code`: of this run, to be known to the next. Not clean: something of this run may still be written, so who comes next takes it
+        over."""
         ours: Item = {":holder": {"S": grant.holder}}
-        if clean:
+        if clean and code:
+            self._update(grant.pk, OURS, "SET code = :code REMOVE holder, held_until", {**ours, ":code": {"S": code}})
+        elif clean:
             self._update(grant.pk, OURS, "REMOVE holder, held_until", ours)
         else:
             self._update(grant.pk, OURS, "SET held_until = :zero", {**ours, ":zero": {"N": "0"}})

@@ -89,6 +89,7 @@ def _agent_run(served: Served, request: Request, who: str, input: RunAgentInput)
         lease_seconds=served.settings.lease_seconds,
         wait_seconds=wait_seconds(request),
         idempotency_key=idempotency_key(request),
+        code_version=served.settings.code_version,
     )
 
 

@@ -19,7 +19,7 @@ from infra.local.listener import bind
 from infra.local.output import Console
 from infra.local.pool import Limits, Pool
 from infra.local.process import ROOT
-from infra.local.reload import PAGE, affected, changes, folders
+from infra.local.reload import PAGE, affected, changes, code_version, folders
 from infra.local.server import make_server
 from infra.local.signals import first_of, stop_signals
 from infra.local.store import Store
@@ -84,7 +84,8 @@ class LateVariables:
     model: str
 
     def __call__(self, agent: str) -> dict[str, str]:
-        return FunctionVariables(self.user, self.base, self.store.result().address, self.urls, self.model)(agent)
+        version = {"AGENTS_CODE_VERSION": code_version(agent, folders({name: spec.module for name, spec in AGENTS.items()}))}
+        return version | FunctionVariables(self.user, self.base, self.store.result().address, self.urls, self.model)(agent)
 
 
 @asynccontextmanager

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
 from pathlib import Path
 
@@ -26,6 +27,13 @@ def affected(changed: Iterable[Path], agents: Mapping[str, Path]) -> set[str]:
         owners = {name for name, folder in agents.items() if path.is_relative_to(folder)}
         names |= owners or set(agents)
     return names
+
+
+def code_version(agent: str, agents: Mapping[str, Path], root: Path = ROOT) -> str:
+    """Of the code that a worker of the agent imports now: another one after each change that recycles it. 16 hex digits."""
+    files = sorted(path for top in ("graphs", "functions") for path in (root / top).rglob("*") if agent in affected([path], agents))
+    stamps = ((str(path), stat.st_mtime_ns, stat.st_size) for path, stat in ((path, path.stat()) for path in files))
+    return hashlib.sha256(repr(list(stamps)).encode()).hexdigest()[:16]
 
 
 async def changes(watched: Sequence[Path]) -> AsyncIterator[set[Path]]:

@@ -10,7 +10,7 @@ from infra.local.dev import Options, reloading
 from infra.local.output import Console
 from infra.local.pool import Limits
 from infra.local.process import ROOT
-from infra.local.reload import affected, folders
+from infra.local.reload import affected, code_version, folders
 
 from .conftest import Workers, eventually
 
@@ -34,6 +34,26 @@ AGENTS = folders({"dev": "graphs.dev.graph:build", "reactAgent": "graphs.react.g
 def test_affected(changed: list[str], expected: set[str]) -> None:
     """An agent's own folder is its own, the rest is everybody's; the page and editors' leftovers are nobody's."""
     assert affected([ROOT / path for path in changed], AGENTS) == expected
+
+
+def test_an_agents_code_has_a_version_of_its_own(tmp_path: Path) -> None:
+    """It is the same until a file changes that the agent's workers are recycled for."""
+    agents = folders({"dev": "graphs.dev.graph:build", "reactAgent": "graphs.react.graph:build"}, tmp_path)
+    for name in ("graphs/dev/graph.py", "graphs/react/graph.py", "functions/entry.py", "functions/web/page/main.js"):
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text("old")
+
+    def versions() -> list[str]:
+        return [code_version(agent, agents, tmp_path) for agent in ("dev", "reactAgent")]
+
+    first = versions()
+    (tmp_path / "functions/web/page/main.js").write_text("newer")
+    assert versions() == first
+    (tmp_path / "graphs/dev/graph.py").write_text("newer")
+    dev, react = versions()
+    assert (dev != first[0], react) == (True, first[1])
+    (tmp_path / "functions/entry.py").write_text("newer")
+    assert versions()[1] != first[1]
 
 
 async def test_the_next_request_runs_the_new_code(workers: Workers, tmp_path: Path) -> None:
