@@ -29,6 +29,7 @@ CONFIG = Config(
     retries={"mode": "standard", "total_max_attempts": 6},
     max_pool_connections=ASYNC_THREADS + CALL_THREADS + HEARTBEATS,
     tcp_keepalive=True,
+    parameter_validation=False,  # what is sent is made here, and checking its form again takes a twentieth of a call
 )
 """Timeouts in seconds. One connection for every thread that may call: botocore throws surplus ones away after each use."""
 

@@ -43,13 +43,19 @@ class Remembered(Table):
             self.memory.end(key, stored)
 
     def update(self, pk: str, sk: str, **request: Any) -> Item:
-        """Asks for the whole item as it is afterwards, which costs no units."""
+        """Of an item that may be there it asks for the whole as it is afterwards, which costs no units; one that is not there becomes what
+        it is set to."""
         if not self._mine(pk, sk) or "ReturnValues" in request:
             return super().update(pk, sk, **request)
         stored = None
+        new = self.memory.between(sk, sk) == []
         self.memory.begin(sk)
         try:
-            stored = super().update(pk, sk, ReturnValues="ALL_NEW", **request)
+            if new:
+                super().update(pk, sk, **request)
+                stored = {"pk": {"S": pk}, "sk": {"S": sk}, **_set(request["ExpressionAttributeValues"])}
+            else:
+                stored = super().update(pk, sk, ReturnValues="ALL_NEW", **request)
         finally:
             self.memory.end(sk, stored)
         return {}
@@ -131,3 +137,8 @@ class Remembered(Table):
         sort_key: str = newest["sk"]["S"]
         epoch = max(keys.place(sort_key).epoch, self.epoch)
         return keys.after(f"w{keys.in_epoch(sort_key, epoch)[1:]}!")
+
+
+def _set(values: Item) -> Item:
+    """The attributes of an item that an update makes: in ours each value is set to the attribute of its name."""
+    return {name.removeprefix(":"): value for name, value in values.items()}

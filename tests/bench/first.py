@@ -6,8 +6,8 @@ import gc
 import os
 import statistics
 import time
-from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import aclosing, contextmanager
 from typing import Any
 
 from ag_ui.core import RunAgentInput
@@ -64,9 +64,9 @@ async def _served(graph: Any, input: RunAgentInput) -> float:
     began = time.perf_counter()
     run = AgentRun(input.model_copy(update={"run_id": "again"}), graph, agent="bench")
     await run.prepare()
-    events: AsyncIterator[Any] = run.events()
-    await anext(events)
-    return (time.perf_counter() - began) * 1000
+    async with aclosing(run.events()) as events:
+        await anext(events)
+        return (time.perf_counter() - began) * 1000
 
 
 def _medians(taken: Sequence[Mapping[str, float]]) -> dict[str, float]:

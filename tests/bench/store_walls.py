@@ -10,7 +10,6 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Any
 
 from tests.bench.report import Row
-from tests.bench.savers import AWS
 
 NO_FIGURE = "–"
 
@@ -18,16 +17,16 @@ Turns = Mapping[str, tuple[Any, Callable[[Any, int], Awaitable[None]]]]
 """Way → graph, and how a turn is taken of it on the thread of a number."""
 
 
-async def measure_walls(turns: Turns, rounds: tuple[int, int], at_once: int) -> dict[str, Row]:
-    """Milliseconds of one run and of some at once, each on a new thread; and medians of the ratio to the other saver in the same round.
-    `rounds`: not counted, and counted."""
+async def measure_walls(turns: Turns, rounds: tuple[int, int], at_once: int, beside: Mapping[str, str]) -> dict[str, Row]:
+    """Milliseconds of one run and of some at once, each on a new thread; and medians of the ratio, in the same round, to the way that
+    `beside` names. `rounds`: not counted, and counted."""
     one, many = [await _rounds(turns, rounds, number) for number in (1, at_once)]
     return {
         way: {
             "wall_ms": round(statistics.median(one[way])),
-            "vs_aws": _beside_aws(way, one),
+            "vs_aws": _ratio(way, beside.get(way), one),
             "at_once_ms": round(statistics.median(many[way])),
-            "vs_aws_at_once": _beside_aws(way, many),
+            "vs_aws_at_once": _ratio(way, beside.get(way), many),
         }
         for way in turns
     }
@@ -48,7 +47,7 @@ async def _rounds(turns: Turns, rounds: tuple[int, int], at_once: int) -> dict[s
     return taken
 
 
-def _beside_aws(way: str, walls: Mapping[str, Sequence[float]]) -> float | str:
-    if AWS not in walls:
+def _ratio(way: str, other: str | None, walls: Mapping[str, Sequence[float]]) -> float | str:
+    if other is None:
         return NO_FIGURE
-    return round(statistics.median(a / b for a, b in zip(walls[way], walls[AWS], strict=True)), 2)
+    return round(statistics.median(a / b for a, b in zip(walls[way], walls[other], strict=True)), 2)
