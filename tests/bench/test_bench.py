@@ -21,6 +21,8 @@ from tests.bench.store import ways as store_ways
 from tests.bench.stream import measure_stream
 from tests.bench.subjects import FLOOR, OURS, SUBJECTS, serve_ours
 
+pytestmark = pytest.mark.long
+
 
 def ways(measured: Measured) -> list[str]:
     return [row["way"] for row in measured.rows]

@@ -59,6 +59,7 @@ def here(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:
     return out, python
 
 
+@pytest.mark.long
 def test_a_bundle_fits_its_budget(bundle: Path, tmp_path: Path) -> None:
     """At most 60 MiB unzipped and 22 MiB zipped, so that a cold start has little to load."""
     assert size_of(bundle) <= 60 * MIB
@@ -68,6 +69,7 @@ def test_a_bundle_fits_its_budget(bundle: Path, tmp_path: Path) -> None:
     assert (tmp_path / "asset.zip").stat().st_size <= 22 * MIB
 
 
+@pytest.mark.long
 def test_a_bundle_built_elsewhere_is_the_same(bundle: Path, tmp_path: Path) -> None:
     """Byte for byte and mode for mode, in whatever folder: nothing of the machine, the path or the hour is in it."""
     other = tmp_path / "some" / "where" / "else"
@@ -155,6 +157,7 @@ async def _close_with(process: asyncio.subprocess.Process, api: RuntimeApi) -> N
     await api.close()
 
 
+@pytest.mark.long
 async def test_a_bundle_runs_by_itself(here: tuple[Path, str]) -> None:
     """Started by its own bootstrap, outside of the repository and its environment, the bundle answers through the Runtime API."""
     async with environment(*here) as api, asyncio.timeout(120):

@@ -9,7 +9,7 @@ import pytest
 from typer.testing import CliRunner
 
 from infra.cli import app, chromium, tooling
-from infra.cli.test import SIDE_BY_SIDE
+from infra.cli.test import SIDE_BY_SIDE, marked
 
 
 @pytest.fixture
@@ -41,8 +41,11 @@ def program(folder: Path, name: str) -> Path:
 @pytest.mark.parametrize(
     ("arguments", "expected"),
     [
-        (["test", "-k", "x"], ["--group", "dev", "--group", "infra", "python", "-m", "pytest", *SIDE_BY_SIDE, "-k", "x"]),
-        (["test", "-n", "0", "--help"], ["--group", "dev", "--group", "infra", "python", "-m", "pytest", "-n", "0", "--help"]),
+        (["test", "-k", "x"], ["--group", "dev", "--group", "infra", "python", "-m", "pytest", *SIDE_BY_SIDE, "-m", "not long", "-k", "x"]),
+        (
+            ["test", "-n", "0", "--help"],
+            ["--group", "dev", "--group", "infra", "python", "-m", "pytest", "-m", "not long", "-n", "0", "--help"],
+        ),
         (["bench", "--tokens", "5"], ["--group", "bench", "python", "-m", "tests.bench", "--tokens", "5"]),
     ],
 )
@@ -53,10 +56,25 @@ def test_arguments_are_passed_on(uv: Path, empty_path: Path, arguments: list[str
     assert uv.read_text().splitlines() == ["run", "--frozen", "--project", str(tooling.ROOT), *expected]
 
 
+@pytest.mark.parametrize(
+    ("arguments", "browser", "expected"),
+    [
+        ([], True, ["-m", "not long"]),
+        (["-m", "long", "-x"], True, ["-m", "(long)", "-x"]),
+        (["-x", "-m", "long or node"], False, ["-m", "(long or node) and not browser", "-x"]),
+        ([f"{__file__}::test_install", "-q"], True, [f"{__file__}::test_install", "-q"]),
+        ([__file__], False, ["-m", "not browser", __file__]),
+    ],
+)
+def test_long_tests_are_run_when_they_are_asked_for(arguments: list[str], browser: bool, expected: list[str]) -> None:
+    """By their marker or by their file."""
+    assert marked(arguments, browser=browser) == expected
+
+
 def test_without_a_browser_its_tests_are_left_out_loudly(uv: Path, empty_path: Path) -> None:
     """What is not run is said before and after, with how to get it."""
     result = CliRunner().invoke(app, ["test"])
-    assert uv.read_text().splitlines()[-2:] == ["-m", "not browser"]
+    assert uv.read_text().splitlines()[-2:] == ["-m", "not long and not browser"]
     assert result.stderr.count("NOT RUN") == 2
     assert "apt-get install chromium" in result.stderr
 

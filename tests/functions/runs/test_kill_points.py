@@ -32,7 +32,7 @@ TAKING_OVER = 5
 CLAIM = Boundary("before", "PutItem answer", 1)
 
 # wall, where many tests share two processors
-pytestmark = pytest.mark.timeout(400)
+pytestmark = [pytest.mark.long, pytest.mark.timeout(400)]
 
 
 @pytest.fixture(scope="module")
