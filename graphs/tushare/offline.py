@@ -57,7 +57,9 @@ def script(talk: Conversation, tools: Sequence[str]) -> Turn | None:
         return thoughtful("还不知道是哪只股票。", f"{resolved.text}\n\n确定是哪只股票以后才能查数据。")
     if not any(result.name == "daily" for result in talk.results):
         return calling(talk, _queries(talk, ts_code, tools))
-    return thoughtful("数据已经取到，按固定小节整理，只写算得出的数字。", report(talk.results))
+    failed = any(result.status == "error" for result in talk.results)
+    thought = "有的数据没有取到，缺的小节写“无数据”。" if failed else "数据已经取到，按固定小节整理，只写算得出的数字。"
+    return thoughtful(thought, report(talk.results))
 
 
 def _subject(text: str) -> dict[str, str] | None:
