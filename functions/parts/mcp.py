@@ -40,10 +40,10 @@ async def load_tools(
     Raises `graphs.tools.ToolsUnavailable`. A failed call raises `ToolException`, with a text that names neither host nor token.
     """
 
-    async def call(request: MCPToolCallRequest, send: Callable[[MCPToolCallRequest], Awaitable[MCPToolCallResult]]) -> MCPToolCallResult:
+    async def call(request: MCPToolCallRequest, handler: Callable[[MCPToolCallRequest], Awaitable[MCPToolCallResult]]) -> MCPToolCallResult:
         try:
             async with asyncio.timeout(call_seconds):
-                return _as_one_text(await send(request))
+                return _as_one_text(await handler(request))
         except _FAILURES as error:
             log.warning("%s: the tool %s failed", service, request.name, exc_info=error)
             raise ToolException(f"{service} 数据服务：{reason(error)}") from error

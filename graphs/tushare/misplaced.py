@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, TypeGuard
 from uuid import uuid4
 
 from langchain_core.messages import AIMessage, BaseMessage
@@ -26,7 +26,7 @@ def fix_misplaced_tool_calls(message: BaseMessage) -> BaseMessage:
     return message.model_copy(update={"content": rest, "tool_calls": calls})
 
 
-def _is_call(part: Any) -> bool:
+def _is_call(part: Any) -> TypeGuard[Mapping[str, Any]]:
     return isinstance(part, Mapping) and part.get("type") == "text" and bool(_name(part)) and "args" in part
 
 

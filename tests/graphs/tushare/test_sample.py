@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from datetime import date
+from itertools import pairwise
 from typing import Any
 
 import pytest
@@ -37,7 +38,7 @@ async def test_quotes_fit_together() -> None:
     """The low is lowest, the high highest, each day starts from the close before, and basics and months tell the same closes."""
     days = data(await MARKET.daily("600519.SH", "20251101", "20261130"))
     assert all(row["low"] <= min(row["open"], row["close"]) <= max(row["open"], row["close"]) <= row["high"] for row in days)
-    assert all(row["pre_close"] == before["close"] for row, before in zip(days, days[1:], strict=False))
+    assert all(row["pre_close"] == before["close"] for row, before in pairwise(days))
     assert all(abs(row["pct_chg"]) < 10 for row in days)
     closes = {row["trade_date"]: row["close"] for row in days}
     for other in (await MARKET.daily_basic("600519.SH", "20261101"), await MARKET.monthly("600519.SH", "20260101")):
