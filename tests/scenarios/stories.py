@@ -301,5 +301,6 @@ SCENARIOS: Mapping[str, Callable[[New], Awaitable[None]]] = {
         without_a_checkpointer,
         nothing_to_do,
         connect,
+        *tushare.STORIES,
     )
-} | tushare.STORIES
+}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Callable
 from typing import Any
 
 from functions.parts.mcp import load_tools
@@ -47,6 +47,4 @@ async def tushare_server_down(new: New) -> None:
     await new(analyst(lambda: load_tools(url, TOKEN, service="Tushare"))).say("600036.SH 最近三天的量价")
 
 
-STORIES: Mapping[str, Callable[[New], Awaitable[None]]] = {
-    story.__name__: story for story in (tushare_by_code, tushare_which_stock, tushare_server_down)
-}
+STORIES = (tushare_by_code, tushare_which_stock, tushare_server_down)

@@ -40,6 +40,11 @@ def server(running: MarketServer) -> MarketServer:
     return running
 
 
+def settings(token: str, server: MarketServer | None = None) -> Settings:
+    given: dict[str, Any] = {"TUSHARE_TOKEN": token, "offline_delay_ms": 0, **({"tushare_url": server.url} if server else {})}
+    return Settings(**given)
+
+
 async def daily_of(server: MarketServer, **limits: float) -> BaseTool:
     tools = await load_tools(server.url, TOKEN, service="Tushare", **limits)
     return next(tool for tool in tools if tool.name == "daily")
@@ -138,9 +143,8 @@ async def test_a_restart_between_two_calls() -> None:
 async def test_in_the_graph(server: MarketServer) -> None:
     """Loaded once, an empty answer gets its placeholder, a failed load is forgotten."""
     server.faults["tools/list"] = 500
-    settings = Settings(TUSHARE_TOKEN=TOKEN, tushare_url=server.url)
     model = ScriptedModel(turns=["sorry", calling(("daily", {"ts_code": "x"})), "done"])
-    talk = Conversation(build(Deps(model, market=market.make(settings)), today=lambda: TODAY))
+    talk = Conversation(build(Deps(model, market=market.make(settings(TOKEN, server))), today=lambda: TODAY))
     await talk.say("hi")
     server.faults.clear()
     server.market.answer = []
@@ -150,7 +154,7 @@ async def test_in_the_graph(server: MarketServer) -> None:
 
 async def test_the_whole_dialogue_over_mcp(server: MarketServer) -> None:
     """An ambiguous name, a choice, the data of the chosen stock, the report: as without a token, but every row came over the wire."""
-    deps = make_deps(AGENTS["tushare"], Settings(TUSHARE_TOKEN=TOKEN, tushare_url=server.url, offline_delay_ms=0))
+    deps = make_deps(AGENTS["tushare"], settings(TOKEN, server))
     talk = Conversation(build(deps, today=lambda: TODAY))
     [asked] = await talk.say("平安最近三天的量价")
     await talk.answer({asked.id: {"value": "601318.SH"}})
@@ -168,13 +172,13 @@ async def test_the_whole_dialogue_over_mcp(server: MarketServer) -> None:
 
 def test_without_a_token_there_is_no_loader() -> None:
     """The agent then takes its sample data."""
-    assert market.make(Settings(TUSHARE_TOKEN="")) is None
+    assert market.make(settings("")) is None
 
 
 async def test_without_its_client_it_says_how_to_install_it(monkeypatch: pytest.MonkeyPatch) -> None:
     """The extra is named."""
     monkeypatch.setitem(sys.modules, "functions.parts.mcp", None)
-    load = market.make(Settings(TUSHARE_TOKEN="x"))
+    load = market.make(settings("x"))
     assert load is not None
     with pytest.raises(ToolsUnavailable, match="uv sync --extra tushare"):
         await load()
