@@ -36,6 +36,10 @@ class Settings(BaseSettings):
     tushare_url: str = Field(
         default="https://api.tushare.pro/mcp/", description="Tushare's MCP server (streamable HTTP), or one with the same tools."
     )
+    tushare_tools: str = Field(
+        default="",
+        description="Names of the server's tools to use, with commas between; empty: all. Some models take only 128, the server has more.",
+    )
     table_prefix: str = Field(default="agents-", description="Prefix of the DynamoDB table names.")
     bucket: str = Field(default="", description="S3 bucket for payloads over 350 KB; empty: they are stored in chunks in the table.")
     ttl_days: int = Field(default=0, ge=0, description="Days after its last write that a thread expires; 0 keeps it.")

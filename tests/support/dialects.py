@@ -124,7 +124,7 @@ class Anthropic(Dialect):
 
     def frames(self, said: Said) -> list[Any]:
         usage = {"input_tokens": INPUT - CACHED - WRITTEN, "cache_read_input_tokens": CACHED, "cache_creation_input_tokens": WRITTEN}
-        start = {"id": "msg_1", "type": "message", "role": "assistant", "content": [], "model": self.model_name, "stop_reason": None}
+        start: Json = {"id": "msg_1", "type": "message", "role": "assistant", "content": [], "model": self.model_name, "stop_reason": None}
         blocks = [event for i, block in enumerate(self._blocks(said)) for event in _anthropic_block(i, *block)]
         stop = "refusal" if said.refused else "tool_use" if said.calls else "end_turn"
         events: list[Json] = [
@@ -207,7 +207,7 @@ class Bedrock(Dialect):
 @cache
 def _on_bedrock(name: str, url: str, max_retries: int) -> Any:
     """Kept: botocore reads a second's worth of service models for each client."""
-    keys = {"aws_access_key_id": "k", "aws_secret_access_key": "k", "region_name": "us-east-1"}
+    keys: Json = {"aws_access_key_id": "k", "aws_secret_access_key": "k", "region_name": "us-east-1"}
     return make_model(f"bedrock_converse:{name}", base_url=url, max_retries=max_retries, **keys)
 
 

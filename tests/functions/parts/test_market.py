@@ -40,8 +40,8 @@ def server(running: MarketServer) -> MarketServer:
     return running
 
 
-def settings(token: str, server: MarketServer | None = None) -> Settings:
-    given: dict[str, Any] = {"TUSHARE_TOKEN": token, "offline_delay_ms": 0, **({"tushare_url": server.url} if server else {})}
+def settings(token: str, server: MarketServer | None = None, **more: Any) -> Settings:
+    given: dict[str, Any] = {"TUSHARE_TOKEN": token, "offline_delay_ms": 0, **({"tushare_url": server.url} if server else {}), **more}
     return Settings(**given)
 
 
@@ -168,6 +168,14 @@ async def test_the_whole_dialogue_over_mcp(server: MarketServer) -> None:
     [asked] = await local.say("平安最近三天的量价")
     await local.answer({asked.id: {"value": "601318.SH"}})
     assert messages[-1].text == (await local.messages())[-1].text
+
+
+async def test_only_some_of_the_servers_tools(server: MarketServer, caplog: pytest.LogCaptureFixture) -> None:
+    """By name, and always the one that finds names; a name that the server has not is in the log."""
+    load = market.make(settings(TOKEN, server, tushare_tools="daily, weekly"))
+    assert load is not None
+    assert [tool.name for tool in await load()] == ["stock_basic", "daily"]
+    assert "has not: weekly" in caplog.text
 
 
 def test_without_a_token_there_is_no_loader() -> None:
