@@ -27,6 +27,19 @@ class Settings(BaseSettings):
     model: str = Field(default="offline", description="Chat model as `provider:model`; `offline` is the scripted model that needs no key.")
     openai_model: str = Field(default="", validation_alias="OPENAI_MODEL", description="The model that `AGENTS_MODEL=openai` means.")
     offline_delay_ms: int = Field(default=12, ge=0, le=5_000, description="Pause of the offline model between two tokens, in milliseconds.")
+    tushare_token: str = Field(
+        default="",
+        validation_alias="TUSHARE_TOKEN",
+        repr=False,
+        description="Token of Tushare's MCP server, for the agent `tushare`; without one it works on sample data.",
+    )
+    tushare_url: str = Field(
+        default="https://api.tushare.pro/mcp/", description="Tushare's MCP server (streamable HTTP), or one with the same tools."
+    )
+    tushare_tools: str = Field(
+        default="",
+        description="Names of the server's tools to use, with commas between; empty: all. Some models take only 128, the server has more.",
+    )
     table_prefix: str = Field(default="agents-", description="Prefix of the DynamoDB table names.")
     bucket: str = Field(default="", description="S3 bucket for payloads over 350 KB; empty: they are stored in chunks in the table.")
     ttl_days: int = Field(default=0, ge=0, description="Days after its last write that a thread expires; 0 keeps it.")

@@ -15,18 +15,21 @@ if TYPE_CHECKING:
 
     from graphs.knowledge import Knowledge
     from graphs.offline import Script
+    from graphs.tools import ToolLoader
 
 
 @dataclass(frozen=True, slots=True)
 class Deps:
     """What an agent is built from; a test hands in a scripted model.
 
-    `knowledge` None means the bundled documents. `tools` replace an agent's own tools of the same name, the others are added.
+    `knowledge` None means the bundled documents. `tools` replace an agent's own tools of the same name, the others are added. `market`
+    loads the tools of a market data server; None means the bundled sample data.
     """
 
     model: BaseChatModel | None
     knowledge: Knowledge | None = None
     tools: Sequence[BaseTool] | None = None
+    market: ToolLoader | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,6 +122,18 @@ _SPECS = (
         input_field="input",
         needs_model=False,
         prompts=("start demo",),
+    ),
+    AgentSpec(
+        name="tushare",
+        title="A-share analysis",
+        description="Looks up stocks and their daily data on Tushare's MCP server and analyses them; without a token, on sample data.",
+        module="graphs.tushare.graph:build",
+        state_keys=(),
+        default_text="分析一下平安最近一个月的走势",
+        script="graphs.tushare.offline:script",
+        prompts=("分析一下平安最近一个月的走势", "贵州茅台的月线怎么样？", "600036.SH 最近三天的量价", "帮我看看一只股票"),
+        parts=("market",),
+        extras=("tushare",),
     ),
 )
 

@@ -10,6 +10,7 @@ from typing import Any, TypeVar, cast
 
 from langchain_core.language_models import BaseChatModel
 
+from graphs.endings import WholeAnswers
 from graphs.offline import OFFLINE, OfflineModel, Script
 from graphs.scripted import ScriptedModel
 
@@ -23,6 +24,9 @@ _EXTRAS = {
     "bedrock_converse": "bedrock",
 }
 
+# Providers whose answers always end with a reason.
+_REASONED = frozenset({"openai", "deepseek", "anthropic", "bedrock_converse"})
+
 Model = TypeVar("Model", bound=BaseChatModel)
 
 
@@ -35,13 +39,15 @@ def make_model(name: str, *, offline_delay_ms: int = 0, script: Script | None = 
 
     `settings` go to the provider's class (`base_url`, `api_key`, `temperature`, `region_name` …). `offline_delay_ms` is the offline
     model's pause before each token, `script` an agent's own part of it. Raises `MissingProvider`, or `ValueError` for a name of another
-    form or an unknown provider.
+    form or an unknown provider. A call of the model raises what `graphs.endings` names, beside its provider's own errors.
     """
     if name == OFFLINE:
         return OfflineModel(delay_ms=offline_delay_ms, script=script)
     provider, colon, model = name.partition(":")
     if not (provider and colon and model):
         raise ValueError(f"{name!r} is no model: expected {OFFLINE!r} or 'provider:model', for example 'openai:gpt-5-mini'")
+    if provider in _REASONED:
+        settings["callbacks"] = [*(settings.get("callbacks") or ()), WholeAnswers()]
     try:
         if provider == "openai":
             # ChatOpenAI drops the `reasoning_content` of OpenAI-compatible servers; ours keeps it

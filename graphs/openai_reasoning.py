@@ -1,4 +1,4 @@
-"""`ChatOpenAI` for OpenAI-compatible servers, keeping the thinking they stream as `reasoning_content` (or `reasoning`).
+"""`ChatOpenAI` for OpenAI-compatible servers, keeping the thinking they stream as `reasoning_content` (or `reasoning`), and refusals.
 
 LangChain's own class drops these fields and asks for a subclass. Imported only when an `openai:` model is made.
 """
@@ -14,7 +14,7 @@ _PROVIDER = "openai-compatible"
 
 
 class ReasoningChatOpenAI(ChatOpenAI):
-    """Streams `reasoning_content` as reasoning blocks. Nothing else differs from `ChatOpenAI`."""
+    """Streams `reasoning_content` as reasoning blocks and `refusal` as text. Nothing else differs from `ChatOpenAI`."""
 
     def _convert_chunk_to_generation_chunk(
         self, chunk: dict[str, Any], default_chunk_class: type, base_generation_info: dict[str, Any] | None
@@ -27,6 +27,8 @@ class ReasoningChatOpenAI(ChatOpenAI):
         generation.message.response_metadata["model_provider"] = _PROVIDER
         if reasoning := delta.get("reasoning_content") or delta.get("reasoning"):
             generation.message.additional_kwargs["reasoning_content"] = reasoning
+        if refusal := delta.get("refusal"):
+            generation.message.content = refusal  # what the model says instead of its content
         return generation
 
 

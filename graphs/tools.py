@@ -73,29 +73,55 @@ def replace_tools(own: Sequence[BaseTool], given: Sequence[BaseTool] | None) -> 
     return list(({tool.name: tool for tool in own} | {tool.name: tool for tool in given or ()}).values())
 
 
-class LazyToolNode(ToolNode):
-    """A ToolNode made with no tools: they are loaded on first use, once. It is itself the graph node.
+class ToolsUnavailable(ToolException):
+    """The tools of a server cannot be had now. The text is for the model and the user: no host name, no key."""
 
-    A failed load is not remembered: its calls get an error as result and the next call tries again.
+
+EMPTY_RESULT = "（没有返回数据）"
+"""What the model reads of a loaded tool that returned nothing: providers refuse an empty result, models make one up."""
+_EMPTY = frozenset({"", "[]", "{}", "null"})
+
+
+def load_once(load: ToolLoader) -> ToolLoader:
+    """`load`, until it succeeds; from then on its tools are remembered. Who asks meanwhile waits for the same load."""
+    loaded: list[BaseTool] | None = None
+    loading = asyncio.Lock()
+
+    async def remembered() -> Sequence[BaseTool]:
+        nonlocal loaded
+        async with loading:
+            if loaded is None:
+                loaded = list(await load())
+            return loaded
+
+    return remembered
+
+
+class LazyToolNode(ToolNode):
+    """A ToolNode whose tools are loaded on first use, once, beside its `own`, which need no load. It is itself the graph node.
+
+    A failed load is not remembered: its calls get an error as result and the next call tries again. A loaded tool with the name of an
+    own one is left out; one that returns nothing is answered with `EMPTY_RESULT`.
     """
 
-    def __init__(self, load: ToolLoader, *, name: str = "tools") -> None:
-        super().__init__([], name=name, handle_tool_errors=describe_tool_error, awrap_tool_call=self._call_loaded)
-        self._load = load
-        self._loaded: dict[str, BaseTool] | None = None
-        self._loading = asyncio.Lock()
+    def __init__(self, load: ToolLoader, own: Sequence[BaseTool] = (), *, name: str = "tools") -> None:
+        super().__init__(list(own), name=name, handle_tool_errors=describe_tool_error, awrap_tool_call=self._call_loaded)
+        self._load = load_once(load)
+        self._own = list(own)
 
     async def tools(self) -> Sequence[BaseTool]:
-        """The tools, loaded if they are not yet: what a model is bound to. Raises what the loader raises."""
-        return list((await self._by_name()).values())
-
-    async def _by_name(self) -> dict[str, BaseTool]:
-        async with self._loading:
-            if self._loaded is None:
-                self._loaded = {tool.name: tool for tool in await self._load()}
-            return self._loaded
+        """The tools, own ones last, loaded if they are not yet: what a model is bound to. Raises what the loader raises."""
+        return replace_tools(await self._load(), self._own)
 
     async def _call_loaded(self, request: ToolCallRequest, execute: Callable[[ToolCallRequest], Awaitable[ToolOutcome]]) -> ToolOutcome:
+        if request.tool is not None:
+            return await execute(request)
         # an exception of the loader leaves through ToolNode's own error handling
-        tool = (await self._by_name()).get(request.tool_call["name"])
-        return await execute(request.override(tool=tool) if tool else request)
+        tool = next((tool for tool in await self._load() if tool.name == request.tool_call["name"]), None)
+        return _filled(await execute(request.override(tool=tool) if tool else request))
+
+
+def _filled(outcome: ToolOutcome) -> ToolOutcome:
+    if isinstance(outcome, ToolMessage) and outcome.text.strip() in _EMPTY:
+        return outcome.model_copy(update={"content": EMPTY_RESULT})
+    return outcome

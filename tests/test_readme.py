@@ -16,7 +16,7 @@ README = (ROOT / "README.md").read_text()
 
 def test_the_configuration_table_is_the_settings() -> None:
     """Every `AGENTS_` variable with its default, in the class's order, and no other."""
-    rows = re.findall(r"^\| `(AGENTS_\w+|OPENAI_MODEL)` \| (.*?) \| (.+?) \|$", README, re.MULTILINE)
+    rows = re.findall(r"^\| `(AGENTS_\w+|OPENAI_MODEL|TUSHARE_TOKEN)` \| (.*?) \| (.+?) \|$", README, re.MULTILINE)
     wanted = [
         (str(field.validation_alias or f"AGENTS_{name.upper()}"), _default(name), str(field.description))
         for name, field in Settings.model_fields.items()

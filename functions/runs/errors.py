@@ -17,6 +17,7 @@ MESSAGES: dict[str, str] = {
     "UPSTREAM_UNREACHABLE": "A service that the agent needs cannot be reached right now. Try again in a moment.",
     "LLM_AUTH_FAILED": "The model provider refused the key of this deployment. Its operator has to check it.",
     "LLM_RATE_LIMITED": "The model provider is limiting requests. Try again in a moment.",
+    "LLM_REFUSED": "The model provider declined to answer this. Say it in other words, or begin a new thread.",
     "UPSTREAM_TIMEOUT": "A service that the agent needs took too long to answer. Try again.",
     "AGENT_INTERNAL": "The agent failed. The thread is kept: you can send the message again.",
     "INVALID_RESUME": "That answer does not have the form that the question asks for. The question is still open.",
@@ -30,6 +31,7 @@ MESSAGES: dict[str, str] = {
 _BY_TYPE: dict[str, str] = {
     "langgraph.errors.GraphRecursionError": "GRAPH_STEP_LIMIT",
     "graphs.knowledge.errors.KnowledgeUnavailable": "KB_INFRA_DOWN",
+    "graphs.endings.ModelRefused": "LLM_REFUSED",
     "functions.store.errors.LeaseLost": "LEASE_LOST",
     "functions.runs.errors.CheckpointerNeeded": "CHECKPOINTER_NEEDED",
     # its cause is an AWS error, which would read as the model provider's
@@ -56,6 +58,9 @@ _BY_TYPE: dict[str, str] = {
     "botocore.exceptions.EndpointConnectionError": "UPSTREAM_UNREACHABLE",
     "botocore.exceptions.ConnectionError": "UPSTREAM_UNREACHABLE",
     "botocore.exceptions.HTTPClientError": "UPSTREAM_UNREACHABLE",
+    # what botocore lets through while it reads a stream
+    "urllib3.exceptions.TimeoutError": "UPSTREAM_TIMEOUT",
+    "urllib3.exceptions.ProtocolError": "UPSTREAM_UNREACHABLE",
     "builtins.TimeoutError": "UPSTREAM_TIMEOUT",
     "asyncio.exceptions.TimeoutError": "UPSTREAM_TIMEOUT",
     "socket.gaierror": "UPSTREAM_UNREACHABLE",
@@ -77,6 +82,12 @@ _BY_AWS_CODE = {
     "UnrecognizedClientException": "LLM_AUTH_FAILED",
     "ExpiredTokenException": "LLM_AUTH_FAILED",
     "ModelTimeoutException": "UPSTREAM_TIMEOUT",
+}
+# `code` of an OpenAI error that came inside a stream, under status 200
+_BY_PROVIDER_CODE = {
+    "rate_limit_exceeded": "LLM_RATE_LIMITED",
+    "insufficient_quota": "LLM_RATE_LIMITED",
+    "invalid_api_key": "LLM_AUTH_FAILED",
 }
 _BY_TEXT: tuple[tuple[re.Pattern[str], str], ...] = (
     (re.compile(r"\bitem size (to update )?has exceeded\b", re.I), "CHECKPOINT_TOO_LARGE"),
@@ -124,6 +135,19 @@ def error_code(exc: BaseException) -> str:
     return "AGENT_INTERNAL"
 
 
+def retry_after(exc: BaseException) -> float | None:
+    """Seconds that the provider wants to be left alone (`retry-after`, as a number), or None where it says nothing."""
+    for error in _chain(exc):
+        response = getattr(error, "response", None)
+        headers = (
+            response.get("ResponseMetadata", {}).get("HTTPHeaders") if isinstance(response, dict) else getattr(response, "headers", None)
+        )
+        said = str((headers or {}).get("retry-after", ""))
+        if re.fullmatch(r"[0-9]+(\.[0-9]+)?", said):
+            return float(said)
+    return None
+
+
 def _code_by_type(error: BaseException) -> str | None:
     from langgraph.errors import is_invalid_resume
 
@@ -138,10 +162,16 @@ def _code_by_type(error: BaseException) -> str | None:
 def _code_by_status(error: BaseException) -> str | None:
     response = getattr(error, "response", None)
     if isinstance(response, dict):
-        aws_code = response.get("Error", {}).get("Code")
-        return _BY_AWS_CODE.get(aws_code) or _BY_STATUS.get(response.get("ResponseMetadata", {}).get("HTTPStatusCode"))
+        # an error inside an event stream has the name of its event, which begins in lower case
+        aws_code = str(response.get("Error", {}).get("Code", ""))
+        return _BY_AWS_CODE.get(aws_code[:1].upper() + aws_code[1:]) or _BY_STATUS.get(
+            response.get("ResponseMetadata", {}).get("HTTPStatusCode")
+        )
     status = getattr(error, "status_code", None) or getattr(response, "status_code", None)
-    return _BY_STATUS.get(status) if isinstance(status, int) else None
+    if isinstance(status, int):
+        return _BY_STATUS.get(status)
+    code = getattr(error, "code", None)
+    return _BY_PROVIDER_CODE.get(code) if isinstance(code, str) else None
 
 
 def _chain(exc: BaseException) -> Iterator[BaseException]:

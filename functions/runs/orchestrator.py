@@ -27,7 +27,7 @@ from langgraph.pregel import Pregel
 from langgraph.runtime import RunControl
 
 from functions.runs.echo import echoed
-from functions.runs.errors import MESSAGES, CheckpointerNeeded, RunRejected, serialize_agent_error
+from functions.runs.errors import MESSAGES, CheckpointerNeeded, RunRejected, retry_after, serialize_agent_error
 from functions.runs.frontend import client_configurable, frontend_tools, knows_1_0, success
 from functions.runs.lease import LEASE_SECONDS, Lease, RunInProgress, acquire
 from functions.runs.reasking import asked_again
@@ -373,6 +373,8 @@ class AgentRun:
         error = serialize_agent_error(exc, agent=self._agent, thread_id=self._input.thread_id, run_id=self._input.run_id)
         log.error("run failed: %s %s", error["code"], error["name"], extra={"error": error["json"]})
         metadata = {"name": error["name"]} | ({"detail": error["json"]["causes"]} if self._debug else {})
+        if (seconds := retry_after(exc)) is not None:
+            metadata["retryAfter"] = seconds
         events = self._transformer.close(failed=error["message"])
         return [*events, RunErrorEvent(message=error["message"], code=error["code"], usage=self._usage.total(), metadata=metadata)]
 

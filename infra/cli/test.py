@@ -32,7 +32,7 @@ def test(context: typer.Context) -> None:
 
 
 def marked(arguments: Sequence[str], *, browser: bool) -> list[str]:
-    """pytest's arguments with its one `-m`: what was asked for, else all but the long ones unless files are named; never what cannot run."""
+    """pytest's arguments with its one `-m`: what was asked for, else all but the long ones, unless files are named."""
     words, wanted = list(arguments), list[str]()
     if "-m" in words[:-1]:
         at = words.index("-m")

@@ -24,8 +24,8 @@ def fake_bundle(folder: Path, text: str = "", extras: tuple[str, ...] = ()) -> P
 @pytest.fixture(scope="session")
 def assets(tmp_path_factory: pytest.TempPathFactory) -> Path:
     root = tmp_path_factory.mktemp("assets")
-    for agent in AGENTS:
-        fake_bundle(root / agent, agent)
+    for agent, spec in AGENTS.items():
+        fake_bundle(root / agent, agent, spec.extras)
     return root
 
 

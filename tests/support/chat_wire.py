@@ -1,4 +1,4 @@
-"""A chat completions server on a real socket: says what a test puts in, keeps what it was asked."""
+"""A model provider's server on a real socket: says what a test puts in, keeps what it was asked."""
 
 from __future__ import annotations
 
@@ -12,10 +12,21 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
 
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """One whole answer: a status, a JSON body, headers."""
+
+    status: int
+    body: Any
+    headers: dict[str, str] = field(default_factory=dict)
+
+
 @dataclass
 class Wire:
-    """`answer` is a JSON body, or a list of `delta` objects sent as SSE with `pause` seconds before each, and `[DONE]` if `done`.
+    """`answer` is a JSON body, or a list of frames sent with `pause` seconds before each: objects as SSE data, texts and bytes as they are;
+    then `[DONE]` if `done`.
 
+    `cut`: the connection breaks after the last frame, without an end of the body. `first` are answers that come before, one a request.
     `asked` holds the request bodies (for a GET: the path), `begun` is set when the first frame was sent, `hung_up` when the caller closed
     the connection in the middle.
     """
@@ -24,6 +35,9 @@ class Wire:
     answer: Any = None
     pause: float = 0.0
     done: bool = True
+    cut: bool = False
+    more_headers: dict[str, str] = field(default_factory=dict)
+    first: list[Answer] = field(default_factory=list)
     url: str = ""
     asked: list[Any] = field(default_factory=list)
     headers: list[dict[str, str]] = field(default_factory=list)
@@ -43,6 +57,8 @@ def chat_wire() -> Iterator[Wire]:
     wire = Wire()
 
     class Handler(BaseHTTPRequestHandler):
+        protocol_version = "HTTP/1.1"  # in chunks: a body that stops without its last one is a broken connection, not an end
+
         def do_POST(self) -> None:
             body = self.rfile.read(int(self.headers["content-length"]))
             wire.asked.append(json.loads(body))
@@ -69,26 +85,40 @@ def chat_wire() -> Iterator[Wire]:
 
 
 def _reply(handler: BaseHTTPRequestHandler, wire: Wire) -> None:
-    handler.send_response(wire.status)
-    streamed = isinstance(wire.answer, list)
-    handler.send_header("content-type", "text/event-stream" if streamed else "application/json")
-    handler.end_headers()
+    handler.close_connection = True
+    if wire.first or not isinstance(wire.answer, list):
+        _reply_whole(handler, wire.first.pop(0) if wire.first else Answer(wire.status, wire.answer, wire.more_headers))
+        wire.begun.set()
+        return
+    kind = {"content-type": "text/event-stream"} | wire.more_headers
+    _head(handler, wire.status, kind | {"transfer-encoding": "chunked"})
     try:
-        for frame in _frames(wire) if streamed else [_text(wire.answer)]:
-            handler.wfile.write(frame.encode())
+        for frame in _frames(wire):
+            handler.wfile.write(b"%x\r\n%b\r\n" % (len(frame), frame))
             handler.wfile.flush()
             wire.begun.set()
+        if not wire.cut:
+            handler.wfile.write(b"0\r\n\r\n")
     except (BrokenPipeError, ConnectionResetError):
         wire.hung_up.set()
 
 
-def _text(answer: Any) -> str:
-    return answer if isinstance(answer, str) else json.dumps(answer)
+def _reply_whole(handler: BaseHTTPRequestHandler, answer: Answer) -> None:
+    body = (answer.body if isinstance(answer.body, str) else json.dumps(answer.body)).encode()
+    _head(handler, answer.status, {"content-type": "application/json", "content-length": str(len(body))} | answer.headers)
+    handler.wfile.write(body)
 
 
-def _frames(wire: Wire) -> Iterator[str]:
+def _head(handler: BaseHTTPRequestHandler, status: int, headers: dict[str, str]) -> None:
+    handler.send_response(status)
+    for name, value in {**headers, "connection": "close"}.items():
+        handler.send_header(name, value)
+    handler.end_headers()
+
+
+def _frames(wire: Wire) -> Iterator[bytes]:
     for item in wire.answer:
         time.sleep(wire.pause)
-        yield item if isinstance(item, str) else f"data: {json.dumps(item)}\n\n"
+        yield item if isinstance(item, bytes) else (item if isinstance(item, str) else f"data: {json.dumps(item)}\n\n").encode()
     if wire.done:
-        yield "data: [DONE]\n\n"
+        yield b"data: [DONE]\n\n"

@@ -6,11 +6,14 @@ from typing import Annotated, Any
 
 import pytest
 from langchain_core.messages import ToolMessage
+from langchain_core.runnables import RunnableConfig
 from langchain_core.tools import InjectedToolCallId, tool
+from langgraph.graph import START, MessagesState, StateGraph
 from langgraph.prebuilt import InjectedState, ToolNode
 from langgraph.types import Command
 
 from graphs.models import ScriptedModel
+from graphs.tools import LazyToolNode
 from tests.functions.runs.conftest import NewThread
 from tests.support.agent_thread import Json, calling
 from tests.support.small_graphs import react, text
@@ -117,3 +120,29 @@ async def test_calls_without_ids(thread: NewThread) -> None:
     assert run.results == {call["toolCallId"]: "about a"}
     assert call["toolCallId"] == (await talk.stored())[1].tool_calls[0]["id"]
     assert call["toolCallId"].startswith("call:")
+
+
+async def test_a_tool_node_inside_a_node_announces_each_call_once(thread: NewThread) -> None:
+    """A node of one's own that calls a LazyToolNode: every call has one start, one end and one result, also when its model said nothing
+    of it on the stream."""
+
+    async def load() -> list[Any]:
+        return [text]
+
+    lazy = LazyToolNode(load)
+
+    async def ask(state: MessagesState) -> Json:
+        return {"messages": [calling(("text", {"q": "a"}), ("text", {"q": "b"}))]}
+
+    async def run_tools(state: MessagesState, config: RunnableConfig) -> Any:
+        return await lazy.ainvoke(state, config)
+
+    graph = StateGraph(MessagesState)
+    graph.add_node("ask", ask)
+    graph.add_node("inside", run_tools)
+    graph.add_edge(START, "ask")
+    graph.add_edge("ask", "inside")
+    run = await thread(graph).say("go")
+    for kind in ("START", "END", "RESULT"):
+        assert sorted(event["toolCallId"] for event in run.of(f"TOOL_CALL_{kind}")) == ["c0", "c1"]
+    assert run.results == {"c0": "about a", "c1": "about b"}

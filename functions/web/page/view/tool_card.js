@@ -1,6 +1,7 @@
 // One tool call: its name, its arguments as they are written, its progress, its result.
 
 import { layOut } from "../json.js";
+import { resultView } from "../results/registry.js";
 import { copyButton } from "./copy.js";
 import { el, icon, setText } from "./dom.js";
 
@@ -20,9 +21,13 @@ export class ToolCard {
   #arguments = el("code");
   #progress = el("p", { class: "tool-progress", hidden: true });
   #result = el("code");
+  #raw = el("pre", { tabindex: 0, role: "region", "aria-label": "Result" }, this.#result);
+  #rawButton = el("button", { type: "button", class: "ghost small text-toggle", hidden: true, on: { click: () => this.#showRaw(this.#raw.hidden) } });
+  #view = el("div", { class: "tool-view", hidden: true });
+  #shown = null;
   #resultBox = el("div", { class: "tool-result", hidden: true },
-    el("div", { class: "tool-label" }, "Result", copyButton(() => this.#result.textContent, "Copy result")),
-    el("pre", { tabindex: 0, role: "region", "aria-label": "Result" }, this.#result));
+    el("div", { class: "tool-label" }, "Result", this.#rawButton, copyButton(() => this.#result.textContent, "Copy result")),
+    this.#view, this.#raw);
   #argumentsBox = el("div", {},
     el("div", { class: "tool-label" }, "Arguments"),
     el("pre", { tabindex: 0, role: "region", "aria-label": "Arguments" }, this.#arguments));
@@ -36,13 +41,26 @@ export class ToolCard {
     setText(this.#name, call.function.name);
     setText(this.#status, WORDS[status]);
     setText(this.#arguments, layOut(call.function.arguments) || "{}");
-    this.#showResult(context.transcript.results.get(call.id));
+    this.#showResult(call.function.name, context.transcript.results.get(call.id));
     this.#showProgress(context.transcript.find(`tool-progress:${call.id}`));
   }
 
-  #showResult(result) {
+  #showResult(tool, result) {
     this.#resultBox.hidden = !result;
-    if (result) setText(this.#result, layOut(String(result.content)) || "(empty)");
+    if (!result || this.#shown === result.content) return;
+    this.#shown = result.content;
+    setText(this.#result, layOut(String(result.content)) || "(empty)");
+    const view = result.error ? null : resultView(tool, String(result.content));
+    this.#view.replaceChildren(...(view ? [view] : []));
+    this.#view.hidden = this.#rawButton.hidden = !view;
+    this.#showRaw(!view);
+  }
+
+  /** The text of a result that has a view is there on demand. */
+  #showRaw(shown) {
+    this.#raw.hidden = !shown;
+    this.#rawButton.setAttribute("aria-expanded", String(shown));
+    setText(this.#rawButton, shown ? "Hide text" : "Show text");
   }
 
   #showProgress(activity) {

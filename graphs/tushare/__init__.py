@@ -1,0 +1,1 @@
+"""tushare: analyses A-shares with the tools of a market data server."""
