@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from langchain_core.tools import BaseTool
     from langgraph.graph import StateGraph
 
-    from graphs.knowledge import Knowledge
+    from graphs.knowledge import KnowledgeSource
     from graphs.offline import Script
 
 
@@ -25,7 +25,7 @@ class Deps:
     """
 
     model: BaseChatModel | None
-    knowledge: Knowledge | None = None
+    knowledge: KnowledgeSource | None = None
     tools: Sequence[BaseTool] | None = None
 
 
