@@ -120,6 +120,24 @@ _SPECS = (
         needs_model=False,
         prompts=("start demo",),
     ),
+    AgentSpec(
+        name="kb",
+        title="Knowledge base",
+        description="Answers from documents that you import, with citations that are checked and open the passage they name.",
+        module="graphs.kb.graph:build",
+        state_keys=("rewrittenQueries", "retrievedChunks", "routeRejected", "citationRetries"),
+        input_keys=("message",),
+        default_text="年假有几天？",
+        options="graphs.kb.options:read",
+        script="graphs.kb.offline:script",
+        prompts=(
+            "年假有几天？可以结转吗？",
+            "How many days before a trip's claim must be filed?",
+            "How do several questions of one turn stay apart?",
+            "cite wrong: how much sick leave is there?",
+            "Who won the football match yesterday?",
+        ),
+    ),
 )
 
 AGENTS: Mapping[str, AgentSpec] = MappingProxyType({spec.name: spec for spec in _SPECS})

@@ -58,7 +58,9 @@ class Segment:
         with zipfile.ZipFile(io.BytesIO(data)) as archive:
             parts = {name: archive.read(name) for name in archive.namelist()}
         head = json.loads(parts["head.json"])
-        chunks = [Chunk(kb, doc, id_, tuple(headings), text, page) for kb, doc, id_, headings, text, page in json.loads(parts["chunks.json"])]
+        chunks = [
+            Chunk(kb, doc, id_, tuple(headings), text, page) for kb, doc, id_, headings, text, page in json.loads(parts["chunks.json"])
+        ]
         terms = parts["terms.txt"].decode().split("\n") if parts["terms.txt"] else []
         postings = Postings(terms, _array(parts["starts"]), _array(parts["packed"]), _array(parts["lengths"]))
         dimension = head["dimension"]
