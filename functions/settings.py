@@ -28,7 +28,14 @@ class Settings(BaseSettings):
     openai_model: str = Field(default="", validation_alias="OPENAI_MODEL", description="The model that `AGENTS_MODEL=openai` means.")
     offline_delay_ms: int = Field(default=12, ge=0, le=5_000, description="Pause of the offline model between two tokens, in milliseconds.")
     table_prefix: str = Field(default="agents-", description="Prefix of the DynamoDB table names.")
-    bucket: str = Field(default="", description="S3 bucket for payloads over 350 KB; empty: they are stored in chunks in the table.")
+    bucket: str = Field(
+        default="", description="S3 bucket for payloads over 350 KB and knowledge bases; empty: payloads are stored in chunks in the table."
+    )
+    embeddings: str = Field(
+        default="",
+        description="Embedding model of knowledge bases, `provider:model`; `hashing` needs no key; empty: they are searched by words alone.",
+    )
+    sample_knowledge: bool = Field(default=True, description="Search the bundled sample documents too.")
     ttl_days: int = Field(default=0, ge=0, description="Days after its last write that a thread expires; 0 keeps it.")
     lease_seconds: float = Field(
         default=30.0, gt=0, description="A thread whose run died is free for the next one after this long, in seconds."

@@ -71,6 +71,7 @@ class AgentSpec:
     script: str | None = None  # its own part of the offline model: `graphs.offline.Script`
     prompts: tuple[str, ...] = ()  # what the page suggests to say first
     parts: tuple[str, ...] = ()  # fields of `Deps` that `functions.parts` makes for it, beside the model
+    routes: tuple[str, ...] = ()  # modules of `functions.web` that its URL serves beside the run
     extras: tuple[str, ...] = ()  # extras of pyproject.toml that its bundle carries, beside its model's
 
     def build(self, deps: Deps) -> StateGraph[Any, Any, Any, Any]:
@@ -100,6 +101,8 @@ _SPECS = (
         state_keys=(),
         default_text="hello",
         options="graphs.react.options:read",
+        parts=("knowledge",),
+        routes=("citations",),
         prompts=(
             "How many days of annual leave do I have?",
             "年假有几天？",
@@ -119,6 +122,8 @@ _SPECS = (
         input_field="input",
         needs_model=False,
         prompts=("start demo",),
+        parts=("knowledge",),
+        routes=("citations",),
     ),
     AgentSpec(
         name="kb",
@@ -130,6 +135,8 @@ _SPECS = (
         default_text="年假有几天？",
         options="graphs.kb.options:read",
         script="graphs.kb.offline:script",
+        parts=("knowledge",),
+        routes=("citations", "documents"),
         prompts=(
             "年假有几天？可以结转吗？",
             "How many days before a trip's claim must be filed?",

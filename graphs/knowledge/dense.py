@@ -40,6 +40,10 @@ class Vectors:
     def __len__(self) -> int:
         return len(self._signs)
 
+    def signs_of(self, position: int) -> bytes:
+        width = _width(self.dimension)
+        return self.signs[position * width : (position + 1) * width]
+
     def nearest(self, query: Sequence[float], count: int) -> list[tuple[int, float]]:
         """(position, cosine) of the nearest, best first; none of the opposite side."""
         if len(query) != self.dimension:
