@@ -26,6 +26,9 @@ ALIAS = "live"
 NAG = "AwsSolutions::AwsSolutions-"
 TABLE_ACTIONS = ("BatchWriteItem", "DeleteItem", "GetItem", "PutItem", "Query", "UpdateItem")
 OBJECT_ACTIONS = ("DeleteObject", "GetObject", "PutObject")
+READING_ACTIONS = ("GetObject",)
+KNOWLEDGE_FOLDER = "knowledge"
+"""Of `functions.store.shelf`, under the prefix of the tables."""
 # What a browser sends to an agent: AG-UI's POST, and SigV4's own headers where the URL is signed.
 ALLOWED_HEADERS = (
     "accept",
