@@ -29,7 +29,7 @@ class Settings(BaseSettings):
     offline_delay_ms: int = Field(default=12, ge=0, le=5_000, description="Pause of the offline model between two tokens, in milliseconds.")
     table_prefix: str = Field(default="agents-", description="Prefix of the DynamoDB table names.")
     bucket: str = Field(
-        default="", description="S3 bucket for payloads over 350 KB and knowledge bases; empty: payloads are stored in chunks in the table."
+        default="", description="S3 bucket for payloads over 350 KB and knowledge bases; empty: payloads go into the table in chunks."
     )
     embeddings: str = Field(
         default="",

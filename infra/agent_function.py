@@ -94,12 +94,22 @@ class AgentFunction(Construct):
         role = iam.Role(self, "Role", assumed_by=iam.ServicePrincipal("lambda.amazonaws.com"))
         self.log_group.grant_write(role)
         role.add_to_policy(_may("dynamodb", TABLE_ACTIONS, stores.table_arns))
-        role.add_to_policy(_may("s3", OBJECT_ACTIONS, [stores.bucket.arn_for_objects("*")]))
+        for folder, actions in self._folders().items():
+            role.add_to_policy(_may("s3", actions, [stores.bucket.arn_for_objects(f"{folder}/*")]))
         # without it S3 answers 403 where an object is gone, and a thread's objects could not be listed to delete them
         role.add_to_policy(_may("s3", ["ListBucket"], [stores.bucket.bucket_arn]))
         if models := self._models():
             role.add_to_policy(_may("bedrock", INVOKE_ACTIONS, models))
         return role
+
+    def _folders(self) -> dict[str, tuple[str, ...]]:
+        """What the agent may do with the bucket's objects: its threads' payloads are its own; knowledge is written where it is imported,
+        and read where it is asked."""
+        spec, prefix = AGENTS[self.agent], self._deployment.table_prefix
+        folders = {f"{prefix}checkpoints": OBJECT_ACTIONS}
+        if "knowledge" in spec.parts:
+            folders[f"{prefix}{KNOWLEDGE_FOLDER}"] = OBJECT_ACTIONS if "documents" in spec.routes else READING_ACTIONS
+        return folders
 
     def _models(self) -> list[str]:
         stack = cdk.Stack.of(self)
@@ -137,7 +147,8 @@ class AgentFunction(Construct):
 
     def _acknowledge(self, stores: Stores) -> None:
         bucket = cdk.Stack.of(self).get_logical_id(cast(s3.CfnBucket, stores.bucket.node.default_child))
-        _accept(self.role, f"{NAG}IAM5[Resource::<{bucket}.Arn>/*]", "Object names are made at run time, one prefix per thread.")
+        for folder in self._folders():
+            _accept(self.role, f"{NAG}IAM5[Resource::<{bucket}.Arn>/{folder}/*]", "Object names below the folder are made at run time.")
         for arn in invoked_arns(self._deployment.model, "<AWS::Partition>", "<AWS::Region>", "<AWS::AccountId>"):
             if "*" in arn:
                 _accept(self.role, f"{NAG}IAM5[Resource::{arn}]", "An inference profile sends the call to a region of AWS's choice.")

@@ -1,4 +1,4 @@
-"""`/kb/documents`: the documents of a knowledge base, imported, listed and deleted. An import answers with its progress, a JSON line each."""
+"""`/kb/documents`: the documents of a knowledge base, imported, listed, deleted. An import answers with its progress in JSON lines."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from functions.web.problems import Problem
 from functions.web.run_input import read_body
 from functions.web.served import Served
 from graphs.knowledge.archive import Skipped
-from graphs.knowledge.base import EVERYBODY, Base, Entry
+from graphs.knowledge.base import EVERYBODY, Entry
 from graphs.knowledge.collection import Collection, Progress
 from graphs.knowledge.drafts import check_kb_id
 from graphs.knowledge.files import drafts_of
@@ -30,12 +30,12 @@ router = APIRouter(
     },
 )
 KbId = Annotated[str, Query(alias="kb", min_length=1, max_length=128)]
-Name = Annotated[str, Query(min_length=1, max_length=256, description="The file's name: `.md`, `.markdown`, `.txt`, `.text` or `.zip`.")]
+Name = Annotated[str, Query(min_length=1, max_length=256, description="The file's: `.md`, `.markdown`, `.txt`, `.text` or `.zip`.")]
 DocId = Annotated[str, Query(alias="doc", min_length=1, max_length=512)]
 LINES: dict[int | str, dict[str, Any]] = {
     200: {
-        "description": "A line for each step of a document (`docId`, `status`: draft, indexing, completed or error), one for each file that "
-        "was skipped, and a last one with `done`: how many of each.",
+        "description": "A line for each step of a document (`docId`, `status`: draft, indexing, completed or error), one for each file that was "
+        "skipped, and a last one with `done`: how many of each.",
         "content": {"application/x-ndjson": {}},
     },
     409: {"description": "Another import of one of the documents is at work: nothing was changed."},
@@ -70,7 +70,7 @@ async def documents(served: Here, who: Caller, kb_id: KbId) -> dict[str, Any]:
 @router.post("/documents", response_class=StreamingResponse, responses=LINES, openapi_extra=BODY, summary="Import a file")
 async def import_file(request: Request, served: Here, who: Caller, kb_id: KbId, name: Name, draft: bool = False) -> StreamingResponse:
     """The body is the file. `draft=true` keeps it without searching it yet: see `/kb/index`."""
-    collection, base = await _writable(served, kb_id, who)
+    collection = await _writable(served, kb_id, who)
     data = await read_body(request, served.settings.max_body_bytes)
     with telling():
         check_kb_id(kb_id)
@@ -85,20 +85,20 @@ async def import_file(request: Request, served: Here, who: Caller, kb_id: KbId, 
 
 @router.post("/index", response_class=StreamingResponse, responses=LINES, summary="Index drafts, or again what failed")
 async def index(served: Here, who: Caller, kb_id: KbId, doc_ids: Annotated[list[str], Query(alias="doc")]) -> StreamingResponse:
-    collection, _ = await _writable(served, kb_id, who)
+    collection = await _writable(served, kb_id, who)
     return _lines([], await _begun(collection, kb_id, list(dict.fromkeys(doc_ids))), [])
 
 
 @router.delete("/documents", summary="Delete a document", responses={404: {"description": "There is no such document."}})
 async def delete(served: Here, who: Caller, kb_id: KbId, doc_id: DocId) -> dict[str, str]:
-    collection, _ = await _writable(served, kb_id, who)
+    collection = await _writable(served, kb_id, who)
     with telling():
         if not await asyncio.to_thread(collection.delete, kb_id, doc_id):
             raise Problem(404, "NOT_FOUND", "There is no such document.")
     return {"deleted": doc_id}
 
 
-async def _writable(served: Served, kb_id: str, who: str) -> tuple[Collection, Base | None]:
+async def _writable(served: Served, kb_id: str, who: str) -> Collection:
     """
     Raises:
         Problem: 503 there is no bucket; 403 the base is not the caller's to change.
@@ -109,7 +109,7 @@ async def _writable(served: Served, kb_id: str, who: str) -> tuple[Collection, B
     base = await readable_base(collection, kb_id, who)
     if not may_write(served, base, who):
         raise Problem(403, "KB_FORBIDDEN", "This knowledge base is not yours to change.")
-    return collection, base
+    return collection
 
 
 async def _begun(collection: Collection, kb_id: str, doc_ids: Sequence[str]) -> AsyncIterator[Progress]:

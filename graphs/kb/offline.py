@@ -19,7 +19,7 @@ from collections.abc import Sequence
 from langchain_core.messages import AIMessage, HumanMessage
 
 from graphs.kb.prompts import ANSWER_PROMPT, CONTEXT_TITLE, CORRECTION_TITLE, REWRITE_PROMPT
-from graphs.knowledge.bm25 import index_terms
+from graphs.knowledge.words import index_terms
 from graphs.offline import Conversation, thoughtful
 from graphs.scripted import Turn
 

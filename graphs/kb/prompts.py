@@ -63,5 +63,5 @@ def apology(question: str) -> str:
     return _said(
         question,
         "抱歉，我没能写出引用正确的回答，所以不给出未经核实的内容。请换个问法再试。",
-        "Sorry, I did not manage to write an answer whose citations are right, and I give none that is not verified. Please ask differently.",
+        "Sorry, I did not manage to write an answer whose citations are right, and give none that is unverified. Please ask differently.",
     )

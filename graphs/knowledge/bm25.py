@@ -6,7 +6,6 @@ What is indexed once is kept as a few flat arrays: they are stored and loaded as
 
 from __future__ import annotations
 
-import re
 from array import array
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
@@ -14,37 +13,13 @@ from itertools import accumulate
 from math import log
 from typing import NamedTuple
 
+from graphs.knowledge.words import index_terms, query_terms
+
 K1 = 1.5
 B = 0.75
 
-_CJK = "\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff"
-_RUN = re.compile(rf"[{_CJK}]+|[^\W_{_CJK}]+")
-_CJK_RUN = re.compile(rf"[{_CJK}]")
 _COUNT_BITS = 8
 _MOST = (1 << _COUNT_BITS) - 1
-
-
-def index_terms(text: str) -> Iterator[str]:
-    """Words in lower case; for a run of CJK characters its bigrams and its characters (so that a query of one character finds it)."""
-    for run in _RUN.findall(text):
-        if _CJK_RUN.match(run):
-            yield from run
-            yield from _bigrams(run)
-        else:
-            yield run.lower()
-
-
-def query_terms(text: str) -> Iterator[str]:
-    """As `index_terms`, with bigrams only where there are any: single characters are in nearly every text."""
-    for run in _RUN.findall(text):
-        if _CJK_RUN.match(run):
-            yield from _bigrams(run) if len(run) > 1 else run
-        else:
-            yield run.lower()
-
-
-def _bigrams(run: str) -> list[str]:
-    return [run[i : i + 2] for i in range(len(run) - 1)]
 
 
 class Match(NamedTuple):

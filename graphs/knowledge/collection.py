@@ -167,7 +167,7 @@ class Collection(Reader):
         )
 
     def _update(self, kb_id: str, change: Callable[[Base], Base], new: Base | None = None) -> Base:
-        """Reads, changes and writes the record until nobody else wrote in between; then drops the segments that nothing points to any more."""
+        """Reads, changes and writes the record until nobody else wrote in between; then drops the segments that nothing points to."""
         for attempt in range(_ATTEMPTS):
             kept = self.shelf.read(kb_id)
             before = Base.load(kept.data) if kept else new or Base(kb_id)

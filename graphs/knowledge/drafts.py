@@ -69,11 +69,8 @@ def decode(name: str, data: bytes) -> str:
     Raises:
         ImportRefused: anything else.
     """
-    if data.startswith((b"\xff\xfe", b"\xfe\xff")):
-        encodings = ("utf-16",)
-    else:
-        encodings = ("utf-8-sig", "gb18030")
-    for encoding in encodings:
+    marked = data.startswith((b"\xff\xfe", b"\xfe\xff"))
+    for encoding in ("utf-16",) if marked else ("utf-8-sig", "gb18030"):
         try:
             text = data.decode(encoding)
         except UnicodeDecodeError:

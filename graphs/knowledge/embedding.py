@@ -10,7 +10,7 @@ from math import sqrt
 
 from langchain_core.embeddings import Embeddings
 
-from graphs.knowledge.bm25 import index_terms
+from graphs.knowledge.words import index_terms, without_stop_words
 
 HASHING = "hashing"
 DIMENSION = 384
@@ -27,7 +27,7 @@ class Embedder:
 
 
 class HashingEmbeddings(Embeddings):
-    """Counts words and CJK bigrams in `DIMENSION` hashed places, by signs that cancel collisions out; unit length.
+    """Counts words and CJK bigrams, but the commonest, in `DIMENSION` hashed places, by signs that cancel collisions out; unit length.
 
     It proves that the dense way works, and not its quality: it knows no synonym and no other language.
     """
@@ -37,7 +37,7 @@ class HashingEmbeddings(Embeddings):
 
     def embed_query(self, text: str) -> list[float]:
         places = [0.0] * DIMENSION
-        for term in index_terms(text):
+        for term in index_terms(without_stop_words(text)):
             if len(term) > 1:  # a single character says little, and there are many
                 place, sign = _place(term)
                 places[place] += sign

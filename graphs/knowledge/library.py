@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import re
 from collections.abc import Container, Iterable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
@@ -19,19 +18,11 @@ from graphs.knowledge.embedding import Embedder
 from graphs.knowledge.errors import KnowledgeUnavailable
 from graphs.knowledge.ranking import fuse
 from graphs.knowledge.segment import Segment
+from graphs.knowledge.words import without_stop_words
 
 TOP_K = 5
 RECALL = 20
 """So many of each way of searching are fused."""
-
-_STOP_WORDS = re.compile(
-    r"\b(a|about|am|an|and|any|are|as|at|be|been|by|can|could|did|do|does|for|from|get|had|has|have|how|i|if|in|into|is|it|its|many|may"
-    r"|me|much|must|my|of|on|or|our|per|please|should|so|tell|than|that|the|their|them|there|they|this|those|to|us|was|we|were|what|when"
-    r"|where|which|who|why|will|with|would|you|your)\b"
-    r"|什么时候|是不是|有没有|能不能|可不可以|为什么|怎么样|怎么办|请问|告诉我|什么|怎么|怎样|如何|多少|多久|哪些|哪个|哪里|哪天|是否|可以|需要|能够"
-    r"|我们|你们|他们|一下|应该|几个|几天|几次|关于|[的了吗呢吧啊么和与及或是有在我你他她它们要会能把被给让就也都请几哪谁这那]",
-    re.IGNORECASE,
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,7 +109,7 @@ class Knowledge:
         return None
 
     def _matches(self, query: str, kb_id: str | None) -> dict[int, Match]:
-        matches = self._words.matches(_without_stop_words(query))
+        matches = self._words.matches(without_stop_words(query))
         return {position: match for position, match in matches.items() if self._counts(position, kb_id)}
 
     def _counts(self, position: int, kb_id: str | None) -> bool:
@@ -155,12 +146,6 @@ class Knowledge:
 
 def _best(matches: dict[int, Match], count: int) -> list[int]:
     return nsmallest(count, matches, key=lambda position: (-matches[position].score, position))
-
-
-def _without_stop_words(query: str) -> str:
-    """The query without common words of English and Chinese; as it is if nothing else is in it."""
-    kept = _STOP_WORDS.sub(" ", query)
-    return kept if kept.strip(" ?.,!？。，！、") else query
 
 
 @lru_cache(maxsize=1)

@@ -42,7 +42,8 @@ def _joined(dimension: int, kept: Sequence[tuple[Segment, list[int]]]) -> Vector
     numbers, signs = array("b"), bytearray()
     for segment, places in kept:
         vectors = segment.vectors
-        assert vectors is not None and vectors.dimension == dimension, "segments of one model"
+        assert vectors is not None
+        assert vectors.dimension == dimension
         for place in places:
             numbers.extend(vectors.numbers[place * dimension : (place + 1) * dimension])
             signs += vectors.signs_of(place)

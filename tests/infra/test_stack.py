@@ -160,6 +160,30 @@ def test_a_role_may_do_what_the_store_calls(synth: Synth, agent: str) -> None:
     assert "ManagedPolicyArns" not in role
 
 
+def test_a_role_reaches_its_folders_of_the_bucket(synth: Synth) -> None:
+    """Payloads: everybody; knowledge: written by the agent whose URL imports it, read by those that search it, and nobody lists or touches
+    anything else."""
+
+    def folders(agent: str) -> dict[str, set[str]]:
+        statements = properties(synth(), "AWS::IAM::Policy", f"agents/{agent}/")["PolicyDocument"]["Statement"]
+        found: dict[str, set[str]] = {}
+        for statement in statements:
+            doing = {action.removeprefix("s3:") for action in _listed(statement["Action"]) if action.startswith("s3:")}
+            if doing and doing != {"ListBucket"}:
+                found |= {resource["Fn::Join"][1][1]: doing for resource in _listed(statement["Resource"])}
+        return found
+
+    everything = {"DeleteObject", "GetObject", "PutObject"}
+    payloads = {"/agents-checkpoints/*": everything}
+    assert folders("kb") == payloads | {"/agents-knowledge/*": everything}
+    for agent in ("reactAgent", "dev"):
+        assert folders(agent) == payloads | {"/agents-knowledge/*": {"GetObject"}}
+
+
+def _listed(value: Any) -> list[Any]:
+    return value if isinstance(value, list) else [value]
+
+
 def _invocable(template: Template, agent: str) -> list[Any]:
     """Resources of the one statement about Bedrock, of which the actions are checked here."""
     statements = properties(template, "AWS::IAM::Policy", f"agents/{agent}/")["PolicyDocument"]["Statement"]
