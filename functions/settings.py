@@ -28,9 +28,7 @@ class Settings(BaseSettings):
     openai_model: str = Field(default="", validation_alias="OPENAI_MODEL", description="The model that `AGENTS_MODEL=openai` means.")
     offline_delay_ms: int = Field(default=12, ge=0, le=5_000, description="Pause of the offline model between two tokens, in milliseconds.")
     table_prefix: str = Field(default="agents-", description="Prefix of the DynamoDB table names.")
-    bucket: str = Field(
-        default="", description="S3 bucket for payloads over 350 KB and knowledge bases; empty: payloads go into the table in chunks."
-    )
+    bucket: str = Field(default="", description="Bucket of knowledge bases, and of payloads over 350 KB; empty: these go into the table.")
     embeddings: str = Field(
         default="",
         description="Embedding model of knowledge bases, `provider:model`; `hashing` needs no key; empty: they are searched by words alone.",

@@ -30,12 +30,12 @@ router = APIRouter(
     },
 )
 KbId = Annotated[str, Query(alias="kb", min_length=1, max_length=128)]
-Name = Annotated[str, Query(min_length=1, max_length=256, description="The file's: `.md`, `.markdown`, `.txt`, `.text` or `.zip`.")]
+Name = Annotated[str, Query(max_length=256, description="Ends in `.md`, `.markdown`, `.txt`, `.text` or `.zip`.")]
 DocId = Annotated[str, Query(alias="doc", min_length=1, max_length=512)]
 LINES: dict[int | str, dict[str, Any]] = {
     200: {
-        "description": "A line for each step of a document (`docId`, `status`: draft, indexing, completed or error), one for each file that was "
-        "skipped, and a last one with `done`: how many of each.",
+        "description": "A line for each step of a document (`docId`, `status`: draft, indexing, completed or error), one for each file that "
+        "was skipped, and a last one with `done`: how many of each.",
         "content": {"application/x-ndjson": {}},
     },
     409: {"description": "Another import of one of the documents is at work: nothing was changed."},

@@ -14,6 +14,8 @@ _REF = re.compile(r"\[\^?(\d{1,4})\](?!\()")
 _LIST = re.compile(r"\[\^?(\d{1,4}(?:\s*[,，、]\s*\^?\d{1,4})+)\](?!\()")
 _LINK = re.compile(r"\]\(\s*(/kb\?[^)\s]*)")
 _QUOTED = re.compile(r"(?:「([^「」]+)」|“([^“”]+)”|\"([^\"\n]+)\")[\s。，、；：！？.,;:!?]*((?:\[\^?\d{1,4}\](?!\()\s*)+)")
+_PUNCTUATION = " \n。，、；：！？…—.,;:!?"
+"""At the ends of a quotation it is often the writer's own."""
 _IGNORED = re.compile(r"[\s*_`]+")
 
 
@@ -42,7 +44,7 @@ def _problems(prose: str, chunks: Sequence[Cited]) -> Iterator[str]:
         if not 1 <= number <= len(chunks):
             yield f"[{number}] 不存在，片段只有 1 到 {len(chunks)}。"
     for found in _QUOTED.finditer(prose):
-        quote = found[1] or found[2] or found[3]
+        quote = (found[1] or found[2] or found[3]).strip(_PUNCTUATION)
         numbers = [int(ref[1]) for ref in _REF.finditer(found[4])]
         held = [number for number in numbers if 1 <= number <= len(chunks) and _plain(quote) in _plain(chunks[number - 1].text)]
         if not held:

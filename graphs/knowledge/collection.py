@@ -18,9 +18,11 @@ from graphs.knowledge.errors import ImportRefused, KnowledgeUnavailable
 from graphs.knowledge.merging import merged, to_merge
 from graphs.knowledge.reading import Reader
 from graphs.knowledge.segment import Segment, indexed_text
+from graphs.knowledge.shelf import SegmentGone
 
 GROUP_CHUNKS = 1_000
 """Documents are indexed and put in their places in groups of about so many chunks."""
+TAKEN = "Another import of the document was begun, or it was deleted, before this one had ended."
 _ATTEMPTS = 12
 
 
@@ -69,7 +71,8 @@ class Collection(Reader):
         try:
             async for group in self._groups(kb_id, doc_ids):
                 for doc_id, made in group.items():
-                    yield made if isinstance(made, Progress) else Progress(doc_id, "indexing", len(made))
+                    if not isinstance(made, Progress):
+                        yield Progress(doc_id, "indexing", len(made))
                 for progress in await self._place(kb_id, claim, group):
                     left.pop(progress.doc_id)
                     yield progress
@@ -135,17 +138,20 @@ class Collection(Reader):
             else Progress(doc_id, "completed", len(made))
             for doc_id, made in group.items()
         ]
-        await asyncio.to_thread(self._settle, kb_id, claim, done, None if failure or not chunks else segment)
-        return done
+        return await asyncio.to_thread(self._settle, kb_id, claim, done, None if failure or not chunks else segment)
 
-    def _settle(self, kb_id: str, claim: str, done: Sequence[Progress], segment: Segment | None) -> None:
-        """The new versions take the places of the old ones, in one write."""
+    def _settle(self, kb_id: str, claim: str, done: Sequence[Progress], segment: Segment | None) -> list[Progress]:
+        """The new versions take the places of the old ones, in one write; what became of each."""
         placed: dict[str, Any] = {}
         if segment:
             placed = {"segment": uuid4().hex, "embedder": segment.embedder if segment.vectors else ""}
             self.shelf.write_segment(kb_id, placed["segment"], segment.dump())
-        self._update(kb_id, lambda base: _settled(base, claim, done, placed, self.clock()))
+        base = self._update(kb_id, lambda base: _settled(base, claim, done, placed, self.clock()))
+        live = base.segments.get(placed.get("segment", ""), frozenset())
+        if segment and not live:
+            self.shelf.delete_segments(kb_id, [placed["segment"]])
         self._merge(kb_id)
+        return [Progress(one.doc_id, "error", error=TAKEN) if one.status == "completed" and one.doc_id not in live else one for one in done]
 
     def _merge(self, kb_id: str) -> None:
         """Many small segments become one. If another writer was quicker, the next one does it."""
@@ -154,7 +160,10 @@ class Collection(Reader):
         names = to_merge(base)
         if not names or kept is None:
             return
-        segments = [(Segment.load(self.shelf.read_segment(kb_id, name)), base.segments[name]) for name in names]
+        try:
+            segments = [(Segment.load(self.shelf.read_segment(kb_id, name)), base.segments[name]) for name in names]
+        except SegmentGone:
+            return
         name = uuid4().hex
         self.shelf.write_segment(kb_id, name, merged(segments).dump())
         moved = [replace(entry, segment=name) for entry in base.documents.values() if entry.segment in names]

@@ -58,7 +58,8 @@ def make_draft(kb_id: str, name: str, data: bytes) -> Draft:
 
 def _checked_name(name: str) -> str:
     path = unicodedata.normalize("NFC", name.replace("\\", "/")).strip("/ ")
-    if not path or len(path) > NAME_CHARS or _CONTROL.search(path) or {"", ".", ".."} & set(path.split("/")):
+    odd = _CONTROL.search(path) or "\n" in path or "\t" in path
+    if not path or len(path) > NAME_CHARS or odd or {"", ".", ".."} & set(path.split("/")):
         raise ImportRefused(f"A file's name has 1 to {NAME_CHARS} characters, and no part that leads out of its folder.")
     return path
 
