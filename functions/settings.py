@@ -28,10 +28,12 @@ class Settings(BaseSettings):
     openai_model: str = Field(default="", validation_alias="OPENAI_MODEL", description="The model that `AGENTS_MODEL=openai` means.")
     offline_delay_ms: int = Field(default=12, ge=0, le=5_000, description="Pause of the offline model between two tokens, in milliseconds.")
     table_prefix: str = Field(default="agents-", description="Prefix of the DynamoDB table names.")
-    bucket: str = Field(default="", description="Bucket of knowledge bases, and of payloads over 350 KB; empty: these go into the table.")
+    bucket: str = Field(
+        default="", description="S3 bucket of knowledge bases and payloads over 350 KB; empty: no bases, payloads go into the table."
+    )
     embeddings: str = Field(
         default="",
-        description="Embedding model of knowledge bases, `provider:model`; `hashing` needs no key; empty: they are searched by words alone.",
+        description="Embedding model of knowledge bases, `provider:model`; `hashing` needs no key; empty: a search by words alone.",
     )
     sample_knowledge: bool = Field(default=True, description="Search the bundled sample documents too.")
     ttl_days: int = Field(default=0, ge=0, description="Days after its last write that a thread expires; 0 keeps it.")

@@ -106,7 +106,7 @@ class AgentFunction(Construct):
         """What the agent may do with the bucket's objects: its threads' payloads are its own; knowledge is written where it is imported,
         and read where it is asked."""
         spec, prefix = AGENTS[self.agent], self._deployment.table_prefix
-        folders = {f"{prefix}checkpoints": OBJECT_ACTIONS}
+        folders: dict[str, tuple[str, ...]] = {f"{prefix}checkpoints": OBJECT_ACTIONS}
         if "knowledge" in spec.parts:
             folders[f"{prefix}{KNOWLEDGE_FOLDER}"] = OBJECT_ACTIONS if "documents" in spec.routes else READING_ACTIONS
         return folders

@@ -34,7 +34,7 @@ Name = Annotated[str, Query(max_length=256, description="Ends in `.md`, `.markdo
 DocId = Annotated[str, Query(alias="doc", min_length=1, max_length=512)]
 LINES: dict[int | str, dict[str, Any]] = {
     200: {
-        "description": "A line for each step of a document (`docId`, `status`: draft, indexing, completed or error), one for each file that "
+        "description": "A line for each step of a document (`docId`, `status`: draft, indexing, completed, error), one for each file that "
         "was skipped, and a last one with `done`: how many of each.",
         "content": {"application/x-ndjson": {}},
     },
@@ -127,7 +127,8 @@ async def _begun(collection: Collection, kb_id: str, doc_ids: Sequence[str]) -> 
 
 
 async def _nothing() -> AsyncIterator[Progress]:
-    for step in ():
+    nothing: tuple[Progress, ...] = ()
+    for step in nothing:
         yield step
 
 

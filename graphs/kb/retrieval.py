@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import logging
 import re
-from collections.abc import Awaitable, Callable, Sequence
-from typing import Any
+from collections.abc import Sequence
+from typing import Any, Protocol
 
 from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage
@@ -28,7 +28,11 @@ HISTORY = 6
 _log = logging.getLogger(__name__)
 _BULLET = re.compile(r"^\s*(?:[-*•]|\d+[.)、])\s+|[\"“”]")
 
-Node = Callable[[KbState, RunnableConfig], Awaitable[dict[str, Any]]]
+
+class Node(Protocol):
+    """A node of the graph; LangGraph passes the parameters by these names."""
+
+    async def __call__(self, state: KbState, config: RunnableConfig) -> dict[str, Any]: ...
 
 
 def question_of(messages: Sequence[BaseMessage]) -> str:
@@ -62,7 +66,7 @@ def rewriting(model: BaseChatModel) -> Node:
 
 
 def _recent(messages: Sequence[BaseMessage]) -> list[BaseMessage]:
-    return [message for message in messages if isinstance(message, HumanMessage | AIMessage)][-HISTORY:]
+    return [message for message in messages if message.type in ("human", "ai")][-HISTORY:]
 
 
 def _lines(text: str) -> list[str]:

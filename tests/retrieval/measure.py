@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
+from langchain_core.runnables import RunnableConfig
 from langgraph.checkpoint.memory import InMemorySaver
 
 from graphs.catalog import AGENTS, Deps
@@ -101,8 +102,7 @@ async def answers(knowledge: Knowledge) -> dict[str, float]:
     graph = spec.build(deps).compile(checkpointer=InMemorySaver())
     answered = verified = right = 0
     for number, question in enumerate(ANSWERABLE):
-        config = {"configurable": {"thread_id": str(number)}}
-        state = await graph.ainvoke({"messages": [("user", question.text)]}, config)  # type: ignore[arg-type]
+        state = await graph.ainvoke({"messages": [("user", question.text)]}, RunnableConfig(configurable={"thread_id": str(number)}))
         if state["routeRejected"]:
             continue
         text, chunks = state["messages"][-1].text, cited(state["retrievedChunks"])
