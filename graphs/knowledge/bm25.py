@@ -17,6 +17,8 @@ from graphs.knowledge.words import index_terms, query_terms
 
 K1 = 1.5
 B = 0.75
+LEAST_TEXTS = 50
+"""In a collection of a few texts every word of theirs looks common: its share of a query is weighed as if there were so many."""
 
 _COUNT_BITS = 8
 _MOST = (1 << _COUNT_BITS) - 1
@@ -71,11 +73,12 @@ class Bm25:
             entries = [part.entries(term) for part in self._parts]
             held = sum(map(len, entries))
             rarity = log(1 + (self._texts - held + 0.5) / (held + 0.5))
-            whole += rarity
+            share = log(1 + (max(self._texts, LEAST_TEXTS) - held + 0.5) / (held + 0.5))
+            whole += share
             for position, count, length in self._each(entries):
                 weight = K1 * (1 - B + B * length / self._average)
                 score, covered = found.get(position, (0.0, 0.0))
-                found[position] = score + rarity * count * (K1 + 1) / (count + weight), covered + rarity
+                found[position] = score + rarity * count * (K1 + 1) / (count + weight), covered + share
         return {position: Match(score, covered / whole) for position, (score, covered) in found.items()}
 
     def _each(self, entries: Sequence[array[int]]) -> Iterator[tuple[int, int, int]]:
