@@ -22,6 +22,14 @@ AGENTS = [
         "url": "agents/reactAgent/",
         "offline": True,
     },
+    {
+        "name": "kb",
+        "title": "Knowledge base",
+        "description": "Answers with citations.",
+        "url": "agents/kb/",
+        "offline": True,
+        "routes": ["citations", "documents"],
+    },
     {"name": "dev", "title": "Demo", "description": "Asks for every kind of answer.", "url": "agents/dev/", "offline": False},
 ]
 # Chromium's own lines about a failed request; the tests that make one fail allow them.
@@ -107,6 +115,8 @@ def mock(mock_server: tuple[Mock, str]) -> Mock:
     mock.runs.clear()
     mock.connects.clear()
     mock.seen.clear()
+    mock.others.clear()
+    mock.asked.clear()
     mock.left = 0
     return mock
 
