@@ -113,7 +113,12 @@ class AgentFunction(Construct):
 
     def _models(self) -> list[str]:
         stack = cdk.Stack.of(self)
-        return invoked_arns(self._deployment.model, stack.partition, stack.region, stack.account)
+        return [arn for model in self._invoked() for arn in invoked_arns(model, stack.partition, stack.region, stack.account)]
+
+    def _invoked(self) -> tuple[str, ...]:
+        """The chat model, and what knowledge is embedded with."""
+        wanted = self._deployment
+        return (wanted.model, wanted.embeddings) if "knowledge" in AGENTS[self.agent].parts else (wanted.model,)
 
     def _function(self, stores: Stores) -> lambda_.Function:
         wanted = self._deployment
@@ -149,7 +154,9 @@ class AgentFunction(Construct):
         bucket = cdk.Stack.of(self).get_logical_id(cast(s3.CfnBucket, stores.bucket.node.default_child))
         for folder in self._folders():
             _accept(self.role, f"{NAG}IAM5[Resource::<{bucket}.Arn>/{folder}/*]", "Object names below the folder are made at run time.")
-        for arn in invoked_arns(self._deployment.model, "<AWS::Partition>", "<AWS::Region>", "<AWS::AccountId>"):
+        for arn in (
+            arn for model in self._invoked() for arn in invoked_arns(model, "<AWS::Partition>", "<AWS::Region>", "<AWS::AccountId>")
+        ):
             if "*" in arn:
                 _accept(self.role, f"{NAG}IAM5[Resource::{arn}]", "An inference profile sends the call to a region of AWS's choice.")
         _accept(self.function, f"{NAG}L1", "The version that the locked wheels, their .pyc and the cold start are tested with.")
@@ -165,6 +172,8 @@ class AgentFunction(Construct):
             "AWS_LAMBDA_EXEC_WRAPPER": f"{TASK_ROOT}/{BOOTSTRAP.as_posix()}",
             "AGENTS_NAME": self.agent,
             "AGENTS_MODEL": wanted.model,
+            "AGENTS_EMBEDDINGS": wanted.embeddings,
+            "AGENTS_SAMPLE_KNOWLEDGE": str(wanted.sample_knowledge).lower(),
             "AGENTS_TABLE_PREFIX": wanted.table_prefix,
             "AGENTS_BUCKET": stores.bucket.bucket_name,
             "AGENTS_AUTH": wanted.auth,

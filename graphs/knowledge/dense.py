@@ -6,13 +6,22 @@ integers), then takes the cosine of the most promising: of 10,000 vectors a few 
 
 from __future__ import annotations
 
+import sys
 from array import array
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from heapq import nsmallest
 from math import sqrt
 from operator import mul
 
-EXACT_UP_TO = 1_000
+if sys.version_info >= (3, 12):
+    from math import sumprod
+else:
+
+    def sumprod(p: Iterable[float], q: Iterable[float], /) -> float:
+        return sum(map(mul, p, q))
+
+
+EXACT_UP_TO = 300
 """So many vectors are all multiplied."""
 PROMISING = 10
 """So many times as many as are asked for are multiplied of more."""
@@ -20,10 +29,10 @@ _LEAST = 200
 
 
 class Vectors:
-    """One vector a text, all of `dimension` numbers; a vector of zeros is a text without one."""
+    """One vector a text, all of `dimension` numbers; a vector of zeros is a text without one. `lengths`: Euclid's, of the numbers."""
 
-    def __init__(self, dimension: int, numbers: array[int], signs: bytes) -> None:
-        self.dimension, self.numbers, self.signs = dimension, numbers, signs
+    def __init__(self, dimension: int, numbers: array[int], signs: bytes, lengths: array[float]) -> None:
+        self.dimension, self.numbers, self.signs, self.lengths = dimension, numbers, signs, lengths
         width = _width(dimension)
         self._signs = [int.from_bytes(signs[start : start + width], "little") for start in range(0, len(signs), width)]
 
@@ -35,7 +44,8 @@ class Vectors:
             raise ValueError("the embedding model gave vectors of different lengths")
         small = [_quantized(vector) for vector in vectors]
         signs = b"".join(_signs(vector).to_bytes(_width(dimension), "little") for vector in small)
-        return cls(dimension, array("b", (number for vector in small for number in vector)), signs)
+        lengths = array("f", (sqrt(sumprod(vector, vector)) for vector in small))
+        return cls(dimension, array("b", (number for vector in small for number in vector)), signs, lengths)
 
     def __len__(self) -> int:
         return len(self._signs)
@@ -48,7 +58,8 @@ class Vectors:
         """(position, cosine) of the nearest, best first; none of the opposite side."""
         if len(query) != self.dimension:
             raise ValueError(f"a query of {len(query)} numbers for vectors of {self.dimension}")
-        scored = [(self._cosine(query, position), position) for position in self._promising(query, count)]
+        length = sqrt(sumprod(query, query))
+        scored = [(self._cosine(query, length, position), position) for position in self._promising(query, count)]
         best = nsmallest(count, ((-cosine, position) for cosine, position in scored if cosine > 0))
         return [(position, -negative) for negative, position in best]
 
@@ -59,10 +70,10 @@ class Vectors:
         asked = _signs(query)
         return nsmallest(max(_LEAST, PROMISING * count), everything, key=lambda position: (self._signs[position] ^ asked).bit_count())
 
-    def _cosine(self, query: Sequence[float], position: int) -> float:
+    def _cosine(self, query: Sequence[float], length: float, position: int) -> float:
         vector = self.numbers[position * self.dimension : (position + 1) * self.dimension]
-        length = sqrt(sum(map(mul, vector, vector)) * sum(map(mul, query, query)))
-        return sum(map(mul, query, vector)) / length if length else 0.0
+        lengths = self.lengths[position] * length
+        return sumprod(query, vector) / lengths if lengths else 0.0
 
 
 def _width(dimension: int) -> int:

@@ -39,7 +39,7 @@ def merged(segments: Sequence[tuple[Segment, frozenset[str]]]) -> Segment:
 
 
 def _joined(dimension: int, kept: Sequence[tuple[Segment, list[int]]]) -> Vectors:
-    numbers, signs = array("b"), bytearray()
+    numbers, signs, lengths = array("b"), bytearray(), array("f")
     for segment, places in kept:
         vectors = segment.vectors
         assert vectors is not None
@@ -47,4 +47,5 @@ def _joined(dimension: int, kept: Sequence[tuple[Segment, list[int]]]) -> Vector
         for place in places:
             numbers.extend(vectors.numbers[place * dimension : (place + 1) * dimension])
             signs += vectors.signs_of(place)
-    return Vectors(dimension, numbers, bytes(signs))
+            lengths.append(vectors.lengths[place])
+    return Vectors(dimension, numbers, bytes(signs), lengths)

@@ -49,7 +49,7 @@ class Segment:
             "lengths": _bytes(postings.lengths),
         }
         if vectors:
-            parts |= {"numbers": vectors.numbers.tobytes(), "signs": vectors.signs}
+            parts |= {"numbers": vectors.numbers.tobytes(), "signs": vectors.signs, "norms": _bytes(vectors.lengths)}
         return _zipped(parts)
 
     @classmethod
@@ -64,7 +64,7 @@ class Segment:
         terms = parts["terms.txt"].decode().split("\n") if parts["terms.txt"] else []
         postings = Postings(terms, _array(parts["starts"]), _array(parts["packed"]), _array(parts["lengths"]))
         dimension = head["dimension"]
-        vectors = None if dimension is None else Vectors(dimension, array("b", parts["numbers"]), parts["signs"])
+        vectors = None if dimension is None else _vectors(dimension, parts)
         return cls(chunks, postings, head["embedder"], vectors)
 
 
@@ -73,21 +73,25 @@ def indexed_text(chunk: Chunk) -> str:
     return f"{' '.join(chunk.headings)}\n{chunk.text}"
 
 
+def _vectors(dimension: int, parts: dict[str, bytes]) -> Vectors:
+    return Vectors(dimension, array("b", parts["numbers"]), parts["signs"], _array(parts["norms"], "f"))
+
+
 def _json(value: Any) -> bytes:
     return json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode()
 
 
-def _bytes(numbers: array[int]) -> bytes:
+def _bytes(numbers: array[Any]) -> bytes:
     """Little-endian, whatever the machine."""
     return numbers.tobytes() if sys.byteorder == "little" else _swapped(numbers).tobytes()
 
 
-def _array(data: bytes) -> array[int]:
-    numbers = array("I", data)
+def _array(data: bytes, kind: str = "I") -> array[Any]:
+    numbers: array[Any] = array(kind, data)
     return numbers if sys.byteorder == "little" else _swapped(numbers)
 
 
-def _swapped(numbers: array[int]) -> array[int]:
+def _swapped(numbers: array[Any]) -> array[Any]:
     copy = numbers[:]
     copy.byteswap()
     return copy
