@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import random
 import time
-from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 from uuid import uuid4
@@ -57,7 +57,7 @@ class Collection(Reader):
         base = self._update(kb_id, lambda base: _with_drafts(base, drafts, self.clock()), new)
         return [base.documents[doc_id] for doc_id in ids]
 
-    async def index(self, kb_id: str, doc_ids: Sequence[str]) -> AsyncIterator[Progress]:
+    async def index(self, kb_id: str, doc_ids: Sequence[str]) -> AsyncGenerator[Progress, None]:
         """Indexes the drafts of documents: begins at the first `anext`, which raises where nothing can begin.
 
         Raises:

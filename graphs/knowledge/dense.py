@@ -18,7 +18,8 @@ if sys.version_info >= (3, 12):
 else:
 
     def sumprod(p: Iterable[float], q: Iterable[float], /) -> float:
-        return sum(map(mul, p, q))
+        total: float = sum(map(mul, p, q))
+        return total
 
 
 EXACT_UP_TO = 300
