@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import logging
 from typing import Any
 
 from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import AIMessage, AnyMessage, BaseMessage, SystemMessage
-from langchain_core.runnables import RunnableConfig
+from langchain_core.runnables import Runnable, RunnableConfig
 
 from graphs.kb import prompts
 from graphs.kb.retrieval import Node, question_of
@@ -19,6 +20,8 @@ MOST_RETRIES = 2
 HISTORY = 20
 """Messages that an answer sees."""
 
+_log = logging.getLogger(__name__)
+
 
 def generating(model: BaseChatModel) -> Node:
     """The first draft streams. One whose citations are wrong is followed by up to two silent ones, each told what was wrong; the accepted
@@ -27,18 +30,29 @@ def generating(model: BaseChatModel) -> Node:
     silent = speaking.with_config(tags=["nostream"])
 
     async def generate(state: KbState, config: RunnableConfig) -> dict[str, Any]:
-        retries, chunks = state["citationRetries"], cited(state["retrievedChunks"])
-        prompt = prompts.answer_prompt(state["retrievedChunks"], state["correction"])
-        said = await (silent if retries else speaking).ainvoke(_history(prompt, state["messages"]), config)
-        draft = state["draftId"] or said.id or ""
-        problems = problems_of(said.text, chunks)
-        if not problems:
+        retries, correction = state["citationRetries"], state["correction"]
+        chunks = cited(state["retrievedChunks"])
+        messages = _history(prompts.answer_prompt(state["retrievedChunks"], correction), state["messages"])
+        said = await _said_again(silent, messages, config) if retries else await speaking.ainvoke(messages, config)
+        draft = state["draftId"] or (said.id if said else None) or ""
+        problems = problems_of(said.text, chunks) if said else []
+        if said and not problems:
             return _stored(_linked(said, chunks, streamed=not retries), draft)
         if retries < MOST_RETRIES:
-            return {"citationRetries": retries + 1, "correction": "\n".join(f"- {problem}" for problem in problems), "draftId": draft}
+            told = "\n".join(f"- {problem}" for problem in problems) or correction
+            return {"citationRetries": retries + 1, "correction": told, "draftId": draft}
         return _stored(AIMessage(prompts.apology(question_of(state["messages"]))), draft)
 
     return generate
+
+
+async def _said_again(silent: Runnable[Any, AIMessage], messages: list[BaseMessage], config: RunnableConfig) -> AIMessage | None:
+    """None where the model fails: a run that ended here would leave the rejected draft on the screen, so it counts as one more of them."""
+    try:
+        return await silent.ainvoke(messages, config)
+    except Exception:  # noqa: BLE001 - whatever the provider raises: after the last attempt the apology says that there is no answer
+        _log.warning("the answer was not written anew", exc_info=True)
+        return None
 
 
 def wants_retry(state: KbState) -> bool:

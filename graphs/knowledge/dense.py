@@ -69,7 +69,8 @@ class Vectors:
         if len(everything) <= EXACT_UP_TO:
             return everything
         asked = _signs(query)
-        return nsmallest(max(_LEAST, PROMISING * count), everything, key=lambda position: (self._signs[position] ^ asked).bit_count())
+        differing = [(signs ^ asked).bit_count() for signs in self._signs]
+        return nsmallest(max(_LEAST, PROMISING * count), everything, key=differing.__getitem__)
 
     def _cosine(self, query: Sequence[float], length: float, position: int) -> float:
         vector = self.numbers[position * self.dimension : (position + 1) * self.dimension]

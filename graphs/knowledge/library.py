@@ -135,7 +135,7 @@ class Knowledge:
             here = range(start, start + len(segment.chunks))
             start = here.stop
             if segment.vectors is not None and self._comparable(segment):
-                hidden = sum(not self._counts(position, kb_id) for position in here)
+                hidden = sum(chunk is None or kb_id not in (None, chunk.kb_id) for chunk in self._chunks[here.start : here.stop])
                 near = segment.vectors.nearest(asked, recall + hidden) if hidden < len(here) else []
                 found += [(here.start + place, cosine) for place, cosine in near if self._counts(here.start + place, kb_id)]
         return found

@@ -17,6 +17,9 @@ from graphs.knowledge.bm25 import Postings
 from graphs.knowledge.chunking import Chunk
 from graphs.knowledge.dense import Vectors
 
+_DENSE = frozenset({"numbers", "signs", "norms"})
+"""Parts that no compression makes smaller."""
+
 
 @dataclass(frozen=True)
 class Segment:
@@ -102,5 +105,6 @@ def _zipped(parts: dict[str, bytes]) -> bytes:
     buffer = io.BytesIO()
     with zipfile.ZipFile(buffer, "w") as archive:
         for name, data in parts.items():
-            archive.writestr(zipfile.ZipInfo(name), data, zipfile.ZIP_DEFLATED, compresslevel=6)
+            kind = zipfile.ZIP_STORED if name in _DENSE else zipfile.ZIP_DEFLATED
+            archive.writestr(zipfile.ZipInfo(name), data, kind, compresslevel=6)
     return buffer.getvalue()

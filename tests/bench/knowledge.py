@@ -1,9 +1,9 @@
 """`python -m tests.bench.knowledge [--sizes 100 1000 10000] [--json FILE]`: what a knowledge base in S3 costs, by its size in chunks.
 
-Chunks are of 800 code points, half Chinese, half English, words and characters used as unevenly as in texts; vectors have 1,024 random
-numbers. For each size, without and with vectors: seconds to index, bytes of the segment in S3, and, in a process of its own that has nothing
-but those bytes: seconds until it can be searched, memory, milliseconds of a search. What S3 itself adds is computed: the time of the
-transfer, and list prices. 100,000 chunks are extrapolated from the two largest sizes.
+Chunks are of 800 code points, half Chinese, half English, of words that are used as unevenly as in texts; vectors of 1,024 random numbers.
+For each size, without and with vectors: seconds to index, bytes of the segment in S3, and, in a process of its own that has only those
+bytes: seconds until it can be searched, memory, milliseconds of a search. What S3 itself adds is computed: the time of the transfer, and
+list prices. 100,000 chunks are extrapolated from the two largest sizes.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ MB_PER_SECOND = 70.0  # of one GET from S3 to a function of 1 GB; AWS gives 85 t
 PRICES = {"GET": 0.4e-6, "PUT": 5e-6, "GB-month": 0.023, "S3 Vectors query": 2.5e-6, "S3 Vectors GB-month": 0.06}
 _DICE = random.Random(5)
 _WORDS = ["".join(_DICE.choices("aeioubcdfghklmnprstvwz", k=_DICE.randint(3, 10))) for _ in range(30_000)]
-_SIGNS = [chr(0x4E00 + place) for place in range(4_000)]
+_CHINESE = ["".join(chr(0x4E00 + int(4_000 * _DICE.random() ** 2)) for _ in range(_DICE.randint(1, 3))) for _ in range(30_000)]
 
 
 class Drawn(Embeddings):
@@ -56,7 +56,7 @@ EMBEDDER = Embedder("drawn", Drawn())
 def text_of(chinese: bool) -> str:
     """About 800 code points."""
     if chinese:
-        return "".join(_drawn(_SIGNS, 40)[:40] + "，。"[n % 2] for n in range(19))
+        return "".join(_drawn(_CHINESE, 20)[:40] + "，。"[n % 2] for n in range(19))
     return f"{_drawn(_WORDS, 118, ' ')}."[:800]
 
 
@@ -98,7 +98,7 @@ async def _searching(knowledge: Knowledge) -> float:
     """Milliseconds, the median."""
     took = []
     for number in range(QUERIES):
-        query = _drawn(_SIGNS, 12) if number % 2 else _drawn(_WORDS, 7, " ")
+        query = _drawn(_CHINESE, 6) if number % 2 else _drawn(_WORDS, 7, " ")
         began = time.perf_counter()
         await knowledge.retrieve(query)
         took.append((time.perf_counter() - began) * 1_000)
@@ -106,9 +106,11 @@ async def _searching(knowledge: Knowledge) -> float:
 
 
 def _memory() -> float:
-    """The most that this process has had, in MB."""
-    most = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    return most / (1024 * 1024 if sys.platform == "darwin" else 1024)
+    """What this process has now, in MB; where only the most that it ever had is told, that."""
+    statm = Path("/proc/self/statm")
+    if statm.exists():
+        return int(statm.read_text().split()[1]) * resource.getpagesize() / 2**20
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
 
 
 def extrapolated(rows: dict[int, dict[str, float]], size: int = EXTRAPOLATED) -> dict[str, float]:

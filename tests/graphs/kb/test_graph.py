@@ -77,6 +77,23 @@ async def test_a_wrong_draft_is_written_anew_in_silence() -> None:
     assert (await talk.messages())[-1].id in ids
 
 
+@pytest.mark.parametrize(("again", "answer"), [("15 [1]", f"15 {ANNUAL}"), (ConnectionError("no route"), "Sorry")])
+async def test_a_model_that_fails_after_a_rejected_draft(again: Any, answer: str) -> None:
+    """The draft does not stay on the screen: a failure is one more attempt, the correction is told again, the last one is an apology."""
+    talk, model = kb("", "“99 days” [1]", ConnectionError("no route"), again)
+    await talk.say(QUESTION)
+    (_, said) = (await texts(talk))[-1]
+    assert said.startswith(answer)
+    assert "99 days" in model.calls[3][0].text
+
+
+async def test_a_model_that_fails_at_once_ends_the_run() -> None:
+    """There is nothing to take back."""
+    talk, _ = kb("", ConnectionError("no route"))
+    with pytest.raises(ConnectionError):
+        await talk.say(QUESTION)
+
+
 async def test_three_wrong_drafts_are_an_apology() -> None:
     """In the language of the question; the next turn begins anew."""
     talk, model = kb("", *["so [9]"] * 3, "", "15 [1]")
