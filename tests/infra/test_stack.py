@@ -198,7 +198,7 @@ def _invocable(template: Template, agent: str) -> list[Any]:
 def test_the_embedding_model_may_be_invoked_where_there_is_knowledge(synth: Synth) -> None:
     """Beside the chat model, by the agents that search."""
     allowed = _invocable(synth(model=BEDROCK_MODEL, embeddings=f"bedrock:{TITAN}"), "kb")
-    assert [resource["Fn::Join"][1][-1] for resource in allowed] == [f"::foundation-model/{name}" for name in (CLAUDE, TITAN)]
+    assert {resource["Fn::Join"][1][-1] for resource in allowed} == {f"::foundation-model/{name}" for name in (CLAUDE, TITAN)}
 
 
 @pytest.mark.parametrize("embeddings", ["openai:text-embedding-3-small", f"bedrock:{TITAN}", "nonsense"])
