@@ -41,7 +41,14 @@ class Settings(BaseSettings):
         description="Names of the server's tools to use, with commas between; empty: all. Some models take only 128, the server has more.",
     )
     table_prefix: str = Field(default="agents-", description="Prefix of the DynamoDB table names.")
-    bucket: str = Field(default="", description="S3 bucket for payloads over 350 KB; empty: they are stored in chunks in the table.")
+    bucket: str = Field(
+        default="", description="S3 bucket of knowledge bases and payloads over 350 KB; empty: no bases, payloads go into the table."
+    )
+    embeddings: str = Field(
+        default="",
+        description="Embedding model of knowledge bases, `provider:model`; `hashing` needs no key; empty: a search by words alone.",
+    )
+    sample_knowledge: bool = Field(default=True, description="Search the bundled sample documents too.")
     ttl_days: int = Field(default=0, ge=0, description="Days after its last write that a thread expires; 0 keeps it.")
     lease_seconds: float = Field(
         default=30.0, gt=0, description="A thread whose run died is free for the next one after this long, in seconds."

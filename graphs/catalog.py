@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from langchain_core.tools import BaseTool
     from langgraph.graph import StateGraph
 
-    from graphs.knowledge import Knowledge
+    from graphs.knowledge import KnowledgeSource
     from graphs.offline import Script
     from graphs.tools import ToolLoader
 
@@ -27,7 +27,7 @@ class Deps:
     """
 
     model: BaseChatModel | None
-    knowledge: Knowledge | None = None
+    knowledge: KnowledgeSource | None = None
     tools: Sequence[BaseTool] | None = None
     market: ToolLoader | None = None
 
@@ -74,6 +74,7 @@ class AgentSpec:
     script: str | None = None  # its own part of the offline model: `graphs.offline.Script`
     prompts: tuple[str, ...] = ()  # what the page suggests to say first
     parts: tuple[str, ...] = ()  # fields of `Deps` that `functions.parts` makes for it, beside the model
+    routes: tuple[str, ...] = ()  # modules of `functions.web` that its URL serves beside the run
     extras: tuple[str, ...] = ()  # extras of pyproject.toml that its bundle carries, beside its model's
 
     def build(self, deps: Deps) -> StateGraph[Any, Any, Any, Any]:
@@ -103,6 +104,8 @@ _SPECS = (
         state_keys=(),
         default_text="hello",
         options="graphs.react.options:read",
+        parts=("knowledge",),
+        routes=("citations",),
         prompts=(
             "How many days of annual leave do I have?",
             "年假有几天？",
@@ -122,6 +125,28 @@ _SPECS = (
         input_field="input",
         needs_model=False,
         prompts=("start demo",),
+        parts=("knowledge",),
+        routes=("citations",),
+    ),
+    AgentSpec(
+        name="kb",
+        title="Knowledge base",
+        description="Answers from documents that you import, with citations that are checked and open the passage they name.",
+        module="graphs.kb.graph:build",
+        state_keys=("rewrittenQueries", "retrievedChunks", "routeRejected", "citationRetries"),
+        input_keys=("message",),
+        default_text="年假有几天？",
+        options="graphs.kb.options:read",
+        script="graphs.kb.offline:script",
+        parts=("knowledge",),
+        routes=("citations", "documents"),
+        prompts=(
+            "年假有几天？可以结转吗？",
+            "How many days before a trip's claim must be filed?",
+            "How do several questions of one turn stay apart?",
+            "cite wrong: how much sick leave is there?",
+            "Who won the football match yesterday?",
+        ),
     ),
     AgentSpec(
         name="tushare",

@@ -14,7 +14,7 @@ from graphs.endings import WholeAnswers
 from graphs.offline import OFFLINE, OfflineModel, Script
 from graphs.scripted import ScriptedModel
 
-__all__ = ["OFFLINE", "MissingProvider", "OfflineModel", "ScriptedModel", "at_temperature", "make_model"]
+__all__ = ["OFFLINE", "MissingProvider", "OfflineModel", "ScriptedModel", "at_temperature", "make_model", "provider_advice"]
 
 _EXTRAS = {
     "openai": "openai",
@@ -54,10 +54,11 @@ def make_model(name: str, *, offline_delay_ms: int = 0, script: Script | None = 
             return cast(BaseChatModel, import_module("graphs.openai_reasoning").make(model, **settings))
         return cast(BaseChatModel, import_module("langchain.chat_models").init_chat_model(name, **settings))
     except ImportError as error:
-        raise MissingProvider(_advice(provider)) from error
+        raise MissingProvider(provider_advice(provider)) from error
 
 
-def _advice(provider: str) -> str:
+def provider_advice(provider: str) -> str:
+    """What to do where a provider's package is missing."""
     extra = _EXTRAS.get(provider)
     if extra is None:
         return f"The model provider {provider!r} needs a LangChain package that is not installed, and no extra of this project brings it."

@@ -26,6 +26,9 @@ ALIAS = "live"
 NAG = "AwsSolutions::AwsSolutions-"
 TABLE_ACTIONS = ("BatchWriteItem", "DeleteItem", "GetItem", "PutItem", "Query", "UpdateItem")
 OBJECT_ACTIONS = ("DeleteObject", "GetObject", "PutObject")
+READING_ACTIONS = ("GetObject",)
+KNOWLEDGE_FOLDER = "knowledge"
+"""Of `functions.store.shelf`, under the prefix of the tables."""
 # What a browser sends to an agent: AG-UI's POST, and SigV4's own headers where the URL is signed.
 ALLOWED_HEADERS = (
     "accept",
@@ -91,16 +94,31 @@ class AgentFunction(Construct):
         role = iam.Role(self, "Role", assumed_by=iam.ServicePrincipal("lambda.amazonaws.com"))
         self.log_group.grant_write(role)
         role.add_to_policy(_may("dynamodb", TABLE_ACTIONS, stores.table_arns))
-        role.add_to_policy(_may("s3", OBJECT_ACTIONS, [stores.bucket.arn_for_objects("*")]))
+        for folder, actions in self._folders().items():
+            role.add_to_policy(_may("s3", actions, [stores.bucket.arn_for_objects(f"{folder}/*")]))
         # without it S3 answers 403 where an object is gone, and a thread's objects could not be listed to delete them
         role.add_to_policy(_may("s3", ["ListBucket"], [stores.bucket.bucket_arn]))
         if models := self._models():
             role.add_to_policy(_may("bedrock", INVOKE_ACTIONS, models))
         return role
 
+    def _folders(self) -> dict[str, tuple[str, ...]]:
+        """What the agent may do with the bucket's objects: its threads' payloads are its own; knowledge is written where it is imported,
+        and read where it is asked."""
+        spec, prefix = AGENTS[self.agent], self._deployment.table_prefix
+        folders: dict[str, tuple[str, ...]] = {f"{prefix}checkpoints": OBJECT_ACTIONS}
+        if "knowledge" in spec.parts:
+            folders[f"{prefix}{KNOWLEDGE_FOLDER}"] = OBJECT_ACTIONS if "documents" in spec.routes else READING_ACTIONS
+        return folders
+
     def _models(self) -> list[str]:
         stack = cdk.Stack.of(self)
-        return invoked_arns(self._deployment.model, stack.partition, stack.region, stack.account)
+        return [arn for model in self._invoked() for arn in invoked_arns(model, stack.partition, stack.region, stack.account)]
+
+    def _invoked(self) -> tuple[str, ...]:
+        """The chat model, and what knowledge is embedded with."""
+        wanted = self._deployment
+        return (wanted.model, wanted.embeddings) if "knowledge" in AGENTS[self.agent].parts else (wanted.model,)
 
     def _function(self, stores: Stores) -> lambda_.Function:
         wanted = self._deployment
@@ -134,8 +152,11 @@ class AgentFunction(Construct):
 
     def _acknowledge(self, stores: Stores) -> None:
         bucket = cdk.Stack.of(self).get_logical_id(cast(s3.CfnBucket, stores.bucket.node.default_child))
-        _accept(self.role, f"{NAG}IAM5[Resource::<{bucket}.Arn>/*]", "Object names are made at run time, one prefix per thread.")
-        for arn in invoked_arns(self._deployment.model, "<AWS::Partition>", "<AWS::Region>", "<AWS::AccountId>"):
+        for folder in self._folders():
+            _accept(self.role, f"{NAG}IAM5[Resource::<{bucket}.Arn>/{folder}/*]", "Object names below the folder are made at run time.")
+        for arn in (
+            arn for model in self._invoked() for arn in invoked_arns(model, "<AWS::Partition>", "<AWS::Region>", "<AWS::AccountId>")
+        ):
             if "*" in arn:
                 _accept(self.role, f"{NAG}IAM5[Resource::{arn}]", "An inference profile sends the call to a region of AWS's choice.")
         _accept(self.function, f"{NAG}L1", "The version that the locked wheels, their .pyc and the cold start are tested with.")
@@ -151,6 +172,8 @@ class AgentFunction(Construct):
             "AWS_LAMBDA_EXEC_WRAPPER": f"{TASK_ROOT}/{BOOTSTRAP.as_posix()}",
             "AGENTS_NAME": self.agent,
             "AGENTS_MODEL": wanted.model,
+            "AGENTS_EMBEDDINGS": wanted.embeddings,
+            "AGENTS_SAMPLE_KNOWLEDGE": str(wanted.sample_knowledge).lower(),
             "AGENTS_TABLE_PREFIX": wanted.table_prefix,
             "AGENTS_BUCKET": stores.bucket.bucket_name,
             "AGENTS_AUTH": wanted.auth,

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any, Literal, get_args
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, field_validator
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationInfo, field_validator
 
 from functions.settings import Settings
 from graphs.catalog import AGENTS
@@ -60,6 +60,10 @@ class Deployment(BaseModel):
     stack: str = Field("agents", description="Name of the CloudFormation stack.")
     agents: Words = Field(tuple(AGENTS), min_length=1, description="Which agents get a function.")
     model: str = Field("offline", description="Chat model as `provider:model`; also decides what the bundle carries.")
+    embeddings: str = Field(
+        "", description="Embedding model of knowledge bases: `hashing`, or one of Bedrock beside a chat model of Bedrock."
+    )
+    sample_knowledge: bool = Field(True, description="Search the bundled sample documents too.")
     memory: PerAgent = Field(MEMORY_MB, description="Memory in MB (CPU grows with it); one number, or an object by agent.")
     timeout: PerAgent = Field(TIMEOUT_SECONDS, description="Longest run in seconds; one number, or an object by agent.")
     reserved_concurrency: PerAgent = Field(default_factory=dict, description="Most environments at once: one number, or an object.")
@@ -94,6 +98,16 @@ class Deployment(BaseModel):
     def _carried(cls, model: str) -> str:
         extras_of(model)
         return model
+
+    @field_validator("embeddings")
+    @classmethod
+    def _embeds(cls, embeddings: str, info: ValidationInfo) -> str:
+        """The bundle carries the chat model's client alone, and the functions hold no keys."""
+        if embeddings in ("", "hashing") or (
+            "bedrock" in _extra_of_model(embeddings) and "bedrock" in extras_of(info.data.get("model", ""))
+        ):
+            return embeddings
+        raise ValueError(f"{embeddings!r} cannot be deployed: write `hashing`, or a model of Bedrock where `model` is one of Bedrock too")
 
     @property
     def keeps_data(self) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from importlib import import_module
 from typing import Any
 
 from fastapi import FastAPI
@@ -45,6 +46,8 @@ def create_app(
     openapi.install(app)
     for part in (runs, threads, info):
         app.include_router(part.router)
+    for name in spec.routes:
+        app.include_router(import_module(f"functions.web.{name}").router)
 
     @app.get("/docs", include_in_schema=False)
     async def docs() -> HTMLResponse:

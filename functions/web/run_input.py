@@ -33,13 +33,22 @@ async def read_run_input(request: Request, max_bytes: int) -> RunAgentInput:
     return parse_run_input(await read_json(request, max_bytes))
 
 
-async def read_json(request: Request, max_bytes: int) -> Any:
+async def read_body(request: Request, max_bytes: int) -> bytes:
+    """
+    Raises:
+        Problem: 413 over `max_bytes`.
+    """
     declared = request.headers.get("content-length", "")
     if declared.isdigit() and int(declared) > max_bytes:
         raise _too_large(max_bytes)
     body = await request.body()
     if len(body) > max_bytes:
         raise _too_large(max_bytes)
+    return body
+
+
+async def read_json(request: Request, max_bytes: int) -> Any:
+    body = await read_body(request, max_bytes)
     try:
         parsed = json.loads(body, parse_constant=_no_constant, parse_int=_whole, parse_float=_finite)
         if _depth(parsed) > MAX_DEPTH:

@@ -14,12 +14,14 @@ from functions.runs import AgentRun
 from functions.runs.connect import connect_events
 from functions.runs.errors import RunRejected
 from functions.web.current import Caller, Here
+from functions.web.knowledge import check_kb
 from functions.web.openapi import body_of
 from functions.web.preferences import idempotency_key, wait_seconds
 from functions.web.problems import Problem
 from functions.web.run_input import check_thread_id, frontend_of, read_json, read_run_input
 from functions.web.served import Served
 from functions.web.sse import EventStream
+from graphs.catalog import Options
 
 log = logging.getLogger(__name__)
 
@@ -29,6 +31,7 @@ STREAM: dict[int | str, dict[str, Any]] = {
         "content": {"text/event-stream": {}},
     },
     400: {"description": "The body is not JSON."},
+    403: {"description": "The knowledge base that is asked for is not shared with the caller."},
     409: {"description": "Another run has the thread (`RUN_IN_PROGRESS`, with its `runId`), or the question has another answer."},
     413: {"description": "The body is too large."},
     422: {"description": "A field is missing or wrong, or the input means nothing for this thread."},
@@ -48,7 +51,9 @@ async def run(request: Request, served: Here, who: Caller) -> Response:
     `Idempotency-Key`: the same request again starts nothing (409, with the run that it started). `Prefer: wait=N`: waits up to N seconds
     for a thread that another run has."""
     input = await read_run_input(request, served.settings.max_body_bytes)
-    agent_run = _agent_run(served, request, who, input)
+    options = served.agent.options(input)
+    await check_kb(served, options.configurable.get("kbId"), who)
+    agent_run = _agent_run(served, request, who, input, options)
     await _prepare(agent_run)
     return EventStream(
         agent_run.events(),
@@ -71,8 +76,7 @@ async def connect(request: Request, served: Here, who: Caller) -> Response:
     return EventStream(_each(events), heartbeat=served.settings.heartbeat_seconds)
 
 
-def _agent_run(served: Served, request: Request, who: str, input: RunAgentInput) -> AgentRun:
-    options = served.agent.options(input)
+def _agent_run(served: Served, request: Request, who: str, input: RunAgentInput, options: Options) -> AgentRun:
     context = request.scope.get("aws.context")
     return AgentRun(
         input,

@@ -25,6 +25,8 @@ from graphs.stream.parts import text_of
 if TYPE_CHECKING:
     from mypy_boto3_dynamodb import DynamoDBClient
 
+    from graphs.knowledge import KnowledgeSource
+
 log = logging.getLogger(__name__)
 
 Graph = Pregel[Any, Any, Any, Any]
@@ -32,12 +34,14 @@ Graph = Pregel[Any, Any, Any, Any]
 
 @dataclass(frozen=True, slots=True)
 class Served:
-    """An agent with everything it needs. `state_keys` None: a graph of one's own, whose state is shown whole."""
+    """An agent with everything it needs. `state_keys` None: a graph of one's own, whose state is shown whole. `knowledge`: what its graph
+    was built with."""
 
     agent: ServedAgent
     settings: Settings
     threads: Threads | None
     state_keys: Sequence[str] | None
+    knowledge: KnowledgeSource | None = None
 
     @property
     def offline(self) -> bool:
@@ -76,7 +80,8 @@ def serve_agent(name: str, settings: Settings, graph: Graph | None = None, check
     client = dynamodb_client() if checkpointer is None else None
     saver = checkpointer or _saver(settings, client)
     threads = Threads(f"{settings.table_prefix}threads", client=client, ttl_seconds=settings.ttl_seconds) if client is not None else None
-    return Served(ServedAgent(spec, compile_agent(spec, make_deps(spec, settings), saver)), settings, threads, spec.state_keys)
+    deps = make_deps(spec, settings)
+    return Served(ServedAgent(spec, compile_agent(spec, deps, saver)), settings, threads, spec.state_keys, deps.knowledge)
 
 
 def _saver(settings: Settings, client: DynamoDBClient | None) -> DynamoDBSaver:

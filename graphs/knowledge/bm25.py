@@ -1,66 +1,89 @@
 """BM25 over words and CJK bigrams, in plain Python.
 
-Deliberate: the usual packages stand on numpy, 30 MB more in every function's bundle, and an index of this size answers in a millisecond.
+Deliberate: the usual packages stand on numpy, 30 MB more in every function's bundle, and an index of this size answers in milliseconds.
+What is indexed once is kept as a few flat arrays: they are stored and loaded as they are, and take 4 bytes for a term in a text.
 """
 
 from __future__ import annotations
 
-import re
+from array import array
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
+from itertools import accumulate
 from math import log
+from typing import NamedTuple
+
+from graphs.knowledge.words import index_terms, query_terms
 
 K1 = 1.5
 B = 0.75
+LEAST_TEXTS = 50
+"""In a collection of a few texts every word of theirs looks common: its share of a query is weighed as if there were so many."""
 
-_CJK = "\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff"
-_RUN = re.compile(rf"[{_CJK}]+|[^\W_{_CJK}]+")
-_CJK_RUN = re.compile(rf"[{_CJK}]")
-
-
-def index_terms(text: str) -> Iterator[str]:
-    """Words in lower case; for a run of CJK characters its bigrams and its characters (so that a query of one character finds it)."""
-    for run in _RUN.findall(text):
-        if _CJK_RUN.match(run):
-            yield from run
-            yield from _bigrams(run)
-        else:
-            yield run.lower()
+_COUNT_BITS = 8
+_MOST = (1 << _COUNT_BITS) - 1
 
 
-def query_terms(text: str) -> Iterator[str]:
-    """As `index_terms`, with bigrams only where there are any: single characters are in nearly every text."""
-    for run in _RUN.findall(text):
-        if _CJK_RUN.match(run):
-            yield from _bigrams(run) if len(run) > 1 else run
-        else:
-            yield run.lower()
+class Match(NamedTuple):
+    """`score`: BM25, higher is better, comparable within one query only. `coverage`: 0..1, the share of the query, each term weighed by
+    its rarity, that the text holds: comparable between queries, and near 0 where the query speaks of something else."""
+
+    score: float
+    coverage: float
 
 
-def _bigrams(run: str) -> list[str]:
-    return [run[i : i + 2] for i in range(len(run) - 1)]
+class Postings:
+    """Which of some texts hold which term, and how often. `packed` has for each term its texts as `position << 8 | count`."""
+
+    def __init__(self, terms: Sequence[str], starts: array[int], packed: array[int], lengths: array[int]) -> None:
+        self.terms, self.starts, self.packed, self.lengths = terms, starts, packed, lengths
+        self._rows = dict(zip(terms, range(len(terms)), strict=True))
+
+    @classmethod
+    def of(cls, texts: Sequence[str]) -> Postings:
+        found: defaultdict[str, list[int]] = defaultdict(list)
+        lengths = array("I")
+        for position, text in enumerate(texts):
+            counts = Counter(index_terms(text))
+            lengths.append(counts.total())
+            for term, count in counts.items():
+                found[term].append(position << _COUNT_BITS | min(count, _MOST))
+        packed = array("I", (entry for entries in found.values() for entry in entries))
+        return cls(list(found), array("I", accumulate(map(len, found.values()), initial=0)), packed, lengths)
+
+    def entries(self, term: str) -> array[int]:
+        row = self._rows.get(term)
+        return array("I") if row is None else self.packed[self.starts[row] : self.starts[row + 1]]
 
 
 class Bm25:
-    """An index over texts, built once; `scores` answers by position in that list."""
+    """Searches several postings as one: positions go on from one to the next."""
 
-    def __init__(self, texts: Sequence[str]) -> None:
-        self._postings: dict[str, list[tuple[int, int]]] = defaultdict(list)
-        self._lengths: list[int] = []
-        for position, text in enumerate(texts):
-            terms = Counter(index_terms(text))
-            self._lengths.append(terms.total())
-            for term, count in terms.items():
-                self._postings[term].append((position, count))
-        self._average = sum(self._lengths) / len(self._lengths) if self._lengths else 0.0
+    def __init__(self, parts: Sequence[Postings]) -> None:
+        self._parts = parts
+        self._offsets = list(accumulate((len(part.lengths) for part in parts), initial=0))
+        self._texts = self._offsets[-1]
+        self._average = sum(sum(part.lengths) for part in parts) / self._texts if self._texts else 0.0
 
-    def scores(self, query: str) -> dict[int, float]:
-        """Position → score, only of texts that share a term with the query; higher is better."""
-        found: dict[int, float] = defaultdict(float)
+    def matches(self, query: str) -> dict[int, Match]:
+        """Position → match, only of texts that share a term with the query."""
+        found: dict[int, tuple[float, float]] = {}
+        whole = 0.0
         for term in set(query_terms(query)):
-            postings = self._postings.get(term, ())
-            rarity = log(1 + (len(self._lengths) - len(postings) + 0.5) / (len(postings) + 0.5))
-            for position, count in postings:
-                weight = K1 * (1 - B + B * self._lengths[position] / self._average)
-                found[position] += rarity * count * (K1 + 1) / (count + weight)
-        return dict(found)
+            entries = [part.entries(term) for part in self._parts]
+            held = sum(map(len, entries))
+            rarity = log(1 + (self._texts - held + 0.5) / (held + 0.5))
+            share = log(1 + (max(self._texts, LEAST_TEXTS) - held + 0.5) / (held + 0.5))
+            whole += share
+            for position, count, length in self._each(entries):
+                weight = K1 * (1 - B + B * length / self._average)
+                score, covered = found.get(position, (0.0, 0.0))
+                found[position] = score + rarity * count * (K1 + 1) / (count + weight), covered + share
+        return {position: Match(score, covered / whole) for position, (score, covered) in found.items()}
+
+    def _each(self, entries: Sequence[array[int]]) -> Iterator[tuple[int, int, int]]:
+        """(position, count, length of the text)."""
+        for part, offset, packed in zip(self._parts, self._offsets, entries, strict=False):
+            for entry in packed:
+                local = entry >> _COUNT_BITS
+                yield offset + local, entry & _MOST, part.lengths[local]

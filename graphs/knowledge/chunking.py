@@ -25,17 +25,23 @@ class Chunk:
     chunk_id: str
     headings: tuple[str, ...]
     text: str
+    page: int | None = None
 
     @property
     def link(self) -> str:
-        """Where the page shows it: `/kb?doc=<docId>&chunk=<id>`, form-encoded."""
-        return f"/kb?{urlencode({'doc': self.doc_id, 'chunk': self.chunk_id})}"
+        """Where the page shows it: `/kb?doc=<docId>&chunk=<id>[&p=<page>]`, form-encoded."""
+        page = {} if self.page is None else {"p": str(self.page)}
+        return f"/kb?{urlencode({'doc': self.doc_id, 'chunk': self.chunk_id, **page})}"
 
     @property
     def citation(self) -> str:
         """The Markdown link to cite it with."""
-        label = re.sub(r"([\[\]\\])", r"\\\1", " › ".join(self.headings) or self.doc_id)
-        return f"[{label}]({self.link})"
+        return f"[{self.label}]({self.link})"
+
+    @property
+    def label(self) -> str:
+        """What a link to it says: its headings, as Markdown."""
+        return re.sub(r"([\[\]\\])", r"\\\1", " › ".join(self.headings) or self.doc_id)
 
 
 def chunk_markdown(markdown: str, *, kb_id: str, doc_id: str) -> list[Chunk]:

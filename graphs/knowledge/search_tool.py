@@ -8,7 +8,7 @@ from langchain_core.runnables import RunnableConfig
 from langchain_core.tools import BaseTool, tool
 
 from graphs.knowledge.chunking import Chunk
-from graphs.knowledge.library import Knowledge
+from graphs.knowledge.library import KnowledgeSource
 
 MAX_CHARS = 12_000
 CUT_MARKER = "\n…（内容过长，已截断）"
@@ -21,14 +21,15 @@ KB_PROMPT = """知识库：
 - 与知识库明显无关的问题可以直接回答。"""
 
 
-def kb_search_tool(knowledge: Knowledge) -> BaseTool:
+def kb_search_tool(knowledge: KnowledgeSource) -> BaseTool:
     """The tool over that knowledge. Which base it reads comes from `configurable.kbId`, never from the model."""
 
     @tool
     async def kb_search(query: str, config: RunnableConfig) -> str:
         """Search the knowledge base. Returns fragments, each with the Markdown link to cite it with."""
         kb_id = config.get("configurable", {}).get("kbId") or None
-        return describe_fragments(knowledge.search(query, kb_id))
+        found = await (await knowledge.current(kb_id)).retrieve(query, kb_id)
+        return describe_fragments([hit.chunk for hit in found])
 
     return kb_search
 

@@ -7,9 +7,9 @@ from math import isfinite, trunc
 from typing import Any, TypeVar
 
 from graphs.catalog import Options
+from graphs.knowledge.base_id import clean_kb_id
 
 USER_PROMPT_CHARS = 32_000
-KB_ID_CHARS = 128
 MAX_STEPS = 200
 DEFAULT_STEPS = 50
 
@@ -20,7 +20,7 @@ def read(state: Mapping[str, Any], forwarded: Mapping[str, Any]) -> Options:
     """userPrompt: text of at most 32,000 characters. kbId: trimmed, at most 128. maxSteps: a whole number in 1..200, the step limit."""
     own = forwarded.get("reactAgent")
     sources = (own if isinstance(own, Mapping) else {}, state)
-    texts = {"userPrompt": _first(sources, ("userPrompt",), _user_prompt), "kbId": _first(sources, ("kbId",), _kb_id)}
+    texts = {"userPrompt": _first(sources, ("userPrompt",), _user_prompt), "kbId": _first(sources, ("kbId",), clean_kb_id)}
     steps = _first(sources, ("maxSteps", "maxToolRounds"), _steps)  # the second is its old name
     return Options({name: text for name, text in texts.items() if text}, steps or DEFAULT_STEPS)
 
@@ -32,10 +32,6 @@ def _first(sources: tuple[Mapping[str, Any], ...], names: tuple[str, ...], clean
 
 def _user_prompt(value: Any) -> str | None:
     return value[:USER_PROMPT_CHARS] if isinstance(value, str) else None
-
-
-def _kb_id(value: Any) -> str | None:
-    return (value.strip()[:KB_ID_CHARS] or None) if isinstance(value, str) else None
 
 
 def _steps(value: Any) -> int | None:

@@ -8,6 +8,7 @@ from infra.cli.bench import bench
 from infra.cli.check import check
 from infra.cli.dev import dev
 from infra.cli.invoke import invoke
+from infra.cli.kb import delete_document, import_documents, list_documents
 from infra.cli.test import test
 from infra.cli.threads import delete_thread, list_threads, show_thread
 from infra.cli.threads_import import import_threads
@@ -34,6 +35,12 @@ threads_app.command("show")(show_thread)
 threads_app.command("delete")(delete_thread)
 threads_app.command("import")(import_threads)
 app.add_typer(threads_app, name="threads")
+
+kb_app = typer.Typer(help="Knowledge bases: import documents, list them, delete them.", no_args_is_help=True)
+kb_app.command("import")(import_documents)
+kb_app.command("list")(list_documents)
+kb_app.command("delete")(delete_document)
+app.add_typer(kb_app, name="kb")
 
 
 def main() -> None:

@@ -158,6 +158,7 @@ def site(options: Options, settings: Settings, listener: socket.socket) -> Site:
             "url": f"agents/{name}/",
             "offline": offline,
             "prompts": AGENTS[name].prompts,
+            "routes": AGENTS[name].routes,
         }
         for name in options.agents
     }

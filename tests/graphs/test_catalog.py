@@ -13,7 +13,7 @@ from graphs.models import OfflineModel
 
 def test_agents_stand_in_the_registrys_order() -> None:
     """The order is what the page shows; an agent of one's own may stand anywhere."""
-    assert [name for name in AGENTS if name in ("reactAgent", "dev")] == ["reactAgent", "dev"]
+    assert [name for name in AGENTS if name in ("reactAgent", "dev", "kb")] == ["reactAgent", "dev", "kb"]
     assert all(spec.name == name for name, spec in AGENTS.items())
 
 

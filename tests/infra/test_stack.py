@@ -12,12 +12,13 @@ import boto3
 import pytest
 from botocore.session import get_session
 from moto import mock_aws
+from pydantic import ValidationError
 
 from functions.settings import Settings
 from functions.store.tables import TABLES, create_tables
 from graphs.catalog import AGENTS
 from infra.bundle import BOOTSTRAP, LAMBDA, MANIFEST
-from infra.deployment import ROOT, project_context
+from infra.deployment import ROOT, Deployment, project_context
 from tests.infra.conftest import fake_bundle
 from tests.infra.templates import Synth, Template, actions, properties, resources
 
@@ -27,6 +28,7 @@ pytestmark = [pytest.mark.infra, pytest.mark.timeout(300)]
 NOT_AT_RUN_TIME = {"CreateTable", "DescribeTable", "DescribeTimeToLive", "UpdateTimeToLive", "Scan"}
 CLAUDE = "anthropic.claude-sonnet-4-20250514-v1:0"
 BEDROCK_MODEL = f"bedrock_converse:{CLAUDE}"
+TITAN = "amazon.titan-embed-text-v2:0"
 INDEX_FIELDS = ("IndexName", "KeySchema", "Projection")
 
 
@@ -87,6 +89,7 @@ def test_cors_comes_from_the_context(synth: Synth) -> None:
 def test_the_environment_is_what_the_settings_read(synth: Synth, agent: str) -> None:
     """Every AGENTS_ variable is a field of Settings, its value is one that Settings accepts, and no secret is among them."""
     context = {"auth": "none", "model": BEDROCK_MODEL, "table_prefix": "demo-", "ttl_days": 7, "log_level": "DEBUG"}
+    context |= {"embeddings": f"bedrock:{TITAN}", "sample_knowledge": False}
     variables = properties(synth(**context), "AWS::Lambda::Function", f"agents/{agent}/")["Environment"]["Variables"]
     ours = {key.removeprefix("AGENTS_").lower(): value for key, value in variables.items() if key.startswith("AGENTS_")}
     assert set(ours) <= set(Settings.model_fields)
@@ -160,12 +163,50 @@ def test_a_role_may_do_what_the_store_calls(synth: Synth, agent: str) -> None:
     assert "ManagedPolicyArns" not in role
 
 
+def test_a_role_reaches_its_folders_of_the_bucket(synth: Synth) -> None:
+    """Payloads: everybody; knowledge: written by the agent whose URL imports it, read by those that search it, and nobody lists or touches
+    anything else."""
+
+    def folders(agent: str) -> dict[str, set[str]]:
+        statements = properties(synth(), "AWS::IAM::Policy", f"agents/{agent}/")["PolicyDocument"]["Statement"]
+        found: dict[str, set[str]] = {}
+        for statement in statements:
+            doing = {action.removeprefix("s3:") for action in _listed(statement["Action"]) if action.startswith("s3:")}
+            if doing and doing != {"ListBucket"}:
+                found |= {resource["Fn::Join"][1][1]: doing for resource in _listed(statement["Resource"])}
+        return found
+
+    everything = {"DeleteObject", "GetObject", "PutObject"}
+    payloads = {"/agents-checkpoints/*": everything}
+    assert folders("kb") == payloads | {"/agents-knowledge/*": everything}
+    for agent in ("reactAgent", "dev"):
+        assert folders(agent) == payloads | {"/agents-knowledge/*": {"GetObject"}}
+
+
+def _listed(value: Any) -> list[Any]:
+    return value if isinstance(value, list) else [value]
+
+
 def _invocable(template: Template, agent: str) -> list[Any]:
     """Resources of the one statement about Bedrock, of which the actions are checked here."""
     statements = properties(template, "AWS::IAM::Policy", f"agents/{agent}/")["PolicyDocument"]["Statement"]
     (only,) = [s for s in statements if "bedrock:InvokeModel" in s["Action"]]
     assert only["Action"] == ["bedrock:InvokeModel", "bedrock:InvokeModelWithResponseStream"]
     return [only["Resource"]] if not isinstance(only["Resource"], list) else only["Resource"]
+
+
+def test_the_embedding_model_may_be_invoked_where_there_is_knowledge(synth: Synth) -> None:
+    """Beside the chat model, by the agents that search."""
+    allowed = _invocable(synth(model=BEDROCK_MODEL, embeddings=f"bedrock:{TITAN}"), "kb")
+    assert {resource["Fn::Join"][1][-1] for resource in allowed} == {f"::foundation-model/{name}" for name in (CLAUDE, TITAN)}
+
+
+@pytest.mark.parametrize("embeddings", ["openai:text-embedding-3-small", f"bedrock:{TITAN}", "nonsense"])
+def test_an_embedding_model_that_could_not_work_is_refused(embeddings: str) -> None:
+    """Where the functions would have no key for it, or no client: here the chat model is offline."""
+    with pytest.raises(ValidationError, match="embeddings"):
+        Deployment.model_validate({"embeddings": embeddings})
+    assert Deployment.model_validate({"embeddings": "hashing"}).embeddings == "hashing"
 
 
 ACCOUNT, PARTITION, REGION = {"Ref": "AWS::AccountId"}, {"Ref": "AWS::Partition"}, {"Ref": "AWS::Region"}

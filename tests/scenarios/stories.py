@@ -13,7 +13,8 @@ from langgraph.runtime import RunControl
 from langgraph.types import Send, interrupt
 
 from functions.runs.connect import connect_events
-from graphs.models import ScriptedModel
+from graphs.catalog import AGENTS, Deps
+from graphs.models import ScriptedModel, make_model
 from graphs.stream import write_agui_assistant_text, write_agui_event
 from tests.scenarios import tushare
 from tests.scenarios.telling import KeptThread
@@ -273,6 +274,38 @@ async def connect(new: New) -> None:
     talk.keep("connect", await connect_events(talk.compiled(), talk.id, None))
 
 
+def knowing() -> StateGraph[Any, Any, Any, Any]:
+    """kb with its offline model and the bundled documents."""
+    spec = AGENTS["kb"]
+    return spec.build(Deps(make_model("offline", script=spec.offline_script())))
+
+
+def kb_thread(new: New) -> KeptThread:
+    return new(knowing(), state_keys=("rewrittenQueries", "routeRejected", "citationRetries"))
+
+
+async def kb_cited_answer(new: New) -> None:
+    """A question, a follow-up that only its rewriting finds, and one that the knowledge base has nothing on."""
+    talk = kb_thread(new)
+    await talk.say("年假可以结转几天？")
+    await talk.say("那病假呢？")
+    await talk.say("Who won the football match?")
+
+
+async def kb_rejected_draft(new: New) -> None:
+    """A draft with a wrong quotation: the next one takes its place, under its id; then one that is never right, and an apology."""
+    talk = kb_thread(new)
+    await talk.say("引用错误：病假有几天全薪？", transient=["制度写着「可以休一百天」[1]。"])
+    await talk.say("始终引用错误：病假有几天全薪？", transient=["制度写着「可以休一百天」[1]。"])
+
+
+async def kb_failure(new: New) -> None:
+    """The model breaks off in the answer; the question stays, and the next one is answered."""
+    talk = kb_thread(new)
+    await talk.say("出错：年假可以结转几天？")
+    await talk.say("年假可以结转几天？")
+
+
 SCENARIOS: Mapping[str, Callable[[New], Awaitable[None]]] = {
     story.__name__: story
     for story in (
@@ -302,5 +335,8 @@ SCENARIOS: Mapping[str, Callable[[New], Awaitable[None]]] = {
         nothing_to_do,
         connect,
         *tushare.STORIES,
+        kb_cited_answer,
+        kb_rejected_draft,
+        kb_failure,
     )
 }

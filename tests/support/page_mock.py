@@ -49,6 +49,8 @@ class Mock:
     runs: deque[Reply] = field(default_factory=deque)
     connects: deque[Reply] = field(default_factory=deque)
     seen: list[tuple[str, dict[str, Any]]] = field(default_factory=list)
+    others: dict[tuple[str, str], tuple[int, str]] = field(default_factory=dict)  # (method, path?query) → status and body of other calls
+    asked: list[tuple[str, str, bytes]] = field(default_factory=list)  # those calls, with their bodies
     left: int = 0  # how many clients went away in the middle of a stream
 
     def will_stream(self, *steps: Step) -> None:
@@ -67,13 +69,21 @@ class Mock:
         """Bodies of the POSTs whose path ended in `path` (""= a run)."""
         return [body for seen, body in self.seen if seen == path]
 
-    async def answer(self, request: Request) -> _Answer:
-        path, body = request.path_params["path"], await request.json()
+    async def answer(self, request: Request) -> _Answer | Response:
+        path = request.path_params["path"]
+        if path.startswith("kb"):
+            return await self._other(request, f"{path}?{request.url.query}" if request.url.query else path)
+        body = await request.json()
         self.seen.append((path, body))
         replies = self.connects if path else self.runs
         return _Answer(
             self, replies.popleft() if replies else Reply(status=404, error={"code": "NOT_FOUND", "message": "no such thread"}), body
         )
+
+    async def _other(self, request: Request, path: str) -> Response:
+        self.asked.append((request.method, path, await request.body()))
+        status, said = self.others.get((request.method, path), (404, '{"error": {"code": "NOT_FOUND", "message": "Not there."}}'))
+        return Response(said, status)
 
 
 @dataclass(slots=True)
@@ -134,7 +144,7 @@ def mock_app(mock: Mock) -> Starlette:
     return Starlette(
         routes=[
             Route("/config.json", config),
-            Route("/agents/{name}/{path:path}", mock.answer, methods=["POST"]),
+            Route("/agents/{name}/{path:path}", mock.answer, methods=["GET", "POST", "DELETE"]),
             Mount("/", _CachedFiles(directory=PAGE, html=True)),
         ]
     )

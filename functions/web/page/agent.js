@@ -81,7 +81,8 @@ async function post(url, body, signal) {
   return response;
 }
 
-async function refusal(response) {
+/** What the server said no with. */
+export async function refusal(response) {
   const text = await response.text();
   let error = {};
   try {

@@ -1,7 +1,10 @@
 // Puts the parts together: the address chooses agent and thread, a session talks to the agent, each frame draws what changed.
 
-import { Agent, uuid } from "./agent.js";
+import { uuid } from "./agent.js";
 import { loadAgents } from "./config.js";
+import { Citations } from "./knowledge/citation.js";
+import { KnowledgeAgent } from "./knowledge/client.js";
+import { Documents } from "./knowledge/documents.js";
 import { Session } from "./session.js";
 import * as threads from "./threads.js";
 import { AgentPicker, offlineBadge } from "./view/agent_picker.js";
@@ -31,6 +34,7 @@ class Page {
   #events = new EventsPane($("events-panel"), $("state-panel"));
   #follower = new Follower($("scroller"), $("to-end"));
   #agentsDrawer = new Drawer("agents", $("agents-pane"), $("agents-button"), $("backdrop"));
+  #documents = new Documents($("documents-button"));
   #draw = eachFrame(() => this.#drawNow());
 
   constructor(agents) {
@@ -39,6 +43,7 @@ class Page {
     $("status").append(this.#status.root);
     $("composer").append(this.#composer.root);
     tabs($("events-tabs"));
+    new Citations($("messages"), () => this.agent.url);
     new Drawer("events", $("events-pane"), $("events-button"), $("backdrop"), "events-pane");
     $("events-close").addEventListener("click", () => $("events-button").click());
     $("new-thread").addEventListener("click", () => this.newThread());
@@ -75,7 +80,7 @@ class Page {
   #show(agent, threadId) {
     this.session?.close();
     this.agent = agent;
-    const session = new Session(new Agent(agent.url), threadId || uuid(), {
+    const session = new Session(new KnowledgeAgent(agent), threadId || uuid(), {
       changed: () => session === this.session && this.#draw(),
       heard: (event) => this.#announcer.heard(event, session.transcript),
       returned: (text) => session === this.session && !this.#composer.text && this.#composer.draft(text),
@@ -87,6 +92,7 @@ class Page {
     $("agent-badge").replaceChildren(...(agent.offline ? [offlineBadge()] : []));
     $("welcome").replaceChildren(...welcome(agent, (text) => this.send(text)));
     this.picker.draw(agent.name);
+    this.#documents.show(agent);
     this.#draw();
     if (threadId) session.connect();
   }

@@ -23,6 +23,14 @@ AGENTS = [
         "offline": True,
     },
     {
+        "name": "kb",
+        "title": "Knowledge base",
+        "description": "Answers with citations.",
+        "url": "agents/kb/",
+        "offline": True,
+        "routes": ["citations", "documents"],
+    },
+    {
         "name": "dev",
         "title": "Demo",
         "description": "Asks for every kind of answer.",
@@ -114,6 +122,8 @@ def mock(mock_server: tuple[Mock, str]) -> Mock:
     mock.runs.clear()
     mock.connects.clear()
     mock.seen.clear()
+    mock.others.clear()
+    mock.asked.clear()
     mock.left = 0
     return mock
 

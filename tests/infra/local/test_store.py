@@ -13,9 +13,12 @@ from typing import Any
 import boto3
 import pytest
 
+from functions.store.shelf import S3Shelf
+from graphs.knowledge.collection import Collection
 from infra.local.output import Console
 from infra.local.store import BUCKET, REGION, Store, StoreFailed
 from infra.local.variables import bare, user_variables
+from tests.support.shelves import found, imported
 
 TABLE = "t-checkpoints"
 
@@ -63,6 +66,26 @@ async def test_acknowledged_writes_survive_a_kill(tmp_path: Path) -> None:
         assert await asyncio.to_thread(keys, store) == [f"{number:03}" for number in range(5)]
         found = await asyncio.to_thread(client(store, "s3").get_object, Bucket=BUCKET, Key="a b/ü")
         assert found["Body"].read() == b"\x00payload"
+
+
+async def test_imported_documents_survive_a_kill(tmp_path: Path) -> None:
+    """Records that were compared and swapped, segments, deletions: played back from the journal, then from what it was compacted to, over
+    which they can be changed further."""
+    async with opened(tmp_path) as store:
+        await imported(collection(store), "年假", a="red fish", b="blue fish")
+        await imported(collection(store), "年假", a="green fish")
+        collection(store).delete("年假", "年假/b")
+        os.kill(store.process.pid, signal.SIGKILL)
+        await store.process.exited.wait()
+    async with opened(tmp_path) as store:
+        assert await found(collection(store), "fish", "年假") == ["green fish"]
+        await imported(collection(store), "年假", c="grey fish")
+    async with opened(tmp_path) as store:
+        assert sorted(await found(collection(store), "fish")) == ["green fish", "grey fish"]
+
+
+def collection(store: Store) -> Collection:
+    return Collection(S3Shelf(client(store, "s3"), BUCKET))
 
 
 async def test_a_damaged_journal_says_where(tmp_path: Path) -> None:

@@ -6,7 +6,7 @@ import { el } from "../view/dom.js";
 const TOKEN = new RegExp(
   [
     /(?<ticks>`+)(?<code>[^`]+)\k<ticks>(?!`)/,
-    /!?\[(?<label>[^[\]]*)\]\((?<href>[^()\s]*(?:\([^()\s]*\)[^()\s]*)*)(?:\s+"[^"]*")?\)/,
+    /!?\[(?<label>(?:\\.|[^[\]\\])*)\]\((?<href>[^()\s]*(?:\([^()\s]*\)[^()\s]*)*)(?:\s+"[^"]*")?\)/,
     /\*\*(?<bold>(?=\S)[^*]*(?:\*(?!\*)[^*]+)*)\*\*/,
     /(?<![\w*])\*(?<star>(?=\S)[^*\n]+)\*(?![\w*])/,
     /(?<!\w)_(?<under>(?=\S)[^_\n]+)_(?!\w)/,
@@ -24,8 +24,11 @@ export function safeLink(href) {
   return /^https?:$/.test(new URL(href, document.baseURI).protocol) ? href : null;
 }
 
+const CITATION = /^\/kb\?/;
+
 function link(label, href) {
   if (!safeLink(href)) return el("span", {}, ...label);
+  if (CITATION.test(href)) return el("a", { href, class: "citation-link", target: "_blank", rel: "noopener noreferrer" }, ...label);
   return el("a", { href, target: "_blank", rel: "noopener noreferrer" }, ...label);
 }
 

@@ -1,0 +1,1 @@
+"""kb: answers from the knowledge base, with citations that were checked."""
