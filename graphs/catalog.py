@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from langchain_core.tools import BaseTool
     from langgraph.graph import StateGraph
 
+    from graphs.completion import Completion
     from graphs.knowledge import Knowledge
     from graphs.offline import Script
 
@@ -21,12 +22,14 @@ if TYPE_CHECKING:
 class Deps:
     """What an agent is built from; a test hands in a scripted model.
 
-    `knowledge` None means the bundled documents. `tools` replace an agent's own tools of the same name, the others are added.
+    `knowledge` None means the bundled documents. `tools` replace an agent's own tools of the same name, the others are added. `complete`
+    asks beside the stream (`graphs.completion`); None means through `model`.
     """
 
     model: BaseChatModel | None
     knowledge: Knowledge | None = None
     tools: Sequence[BaseTool] | None = None
+    complete: Completion | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +65,7 @@ class AgentSpec:
     state_keys: tuple[str, ...]  # public keys of the state snapshot, never `messages`
     input_keys: tuple[str, ...] = ()  # state keys that may carry the input text
     default_text: str | None = None  # sample text on an empty thread without a message
+    runs_empty: bool = False  # without that too: the graph is run and says what it needs; otherwise such a run is refused
     options: str | None = None
     input_field: str | None = None  # graph state field that gets the text too
     resumes: bool = True
@@ -119,6 +123,31 @@ _SPECS = (
         input_field="input",
         needs_model=False,
         prompts=("start demo",),
+    ),
+    AgentSpec(
+        name="writer",
+        title="Writer",
+        description="Rewrites a selection or a whole document, as changes with a summary each that you accept or reject.",
+        module="graphs.writer.graph:build",
+        state_keys=(),
+        input_keys=("originalMarkdown",),
+        runs_empty=True,
+        options="graphs.writer.options:read",
+        script="graphs.writing.offline:script",
+        prompts=("润色全文", "精简全文", "扩写全文", "Polish the document"),
+        parts=("complete",),
+    ),
+    AgentSpec(
+        name="editorChat",
+        title="Editor chat",
+        description="Talks about your document: answers and suggests, and rewrites it when you ask for that.",
+        module="graphs.editor_chat.graph:build",
+        state_keys=(),
+        runs_empty=True,
+        options="graphs.editor_chat.options:read",
+        script="graphs.writing.offline:script",
+        prompts=("这篇文稿哪里可以改进？", "润色全文", "Why is the second paragraph weak?"),
+        parts=("complete",),
     ),
 )
 
