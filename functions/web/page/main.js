@@ -2,6 +2,8 @@
 
 import { Agent, uuid } from "./agent.js";
 import { loadAgents } from "./config.js";
+import { openPanel } from "./panels/index.js";
+import { panelNotice } from "./notices.js";
 import { Session } from "./session.js";
 import * as threads from "./threads.js";
 import { AgentPicker, offlineBadge } from "./view/agent_picker.js";
@@ -22,6 +24,9 @@ const $ = (id) => document.getElementById(id);
 class Page {
   session = null;
   agent = null;
+  #panel = null;
+  /** Settled when the panel of the agent is there, or known to be none. */
+  #panelOpened = null;
   #drawnStatus = null;
   #announcer = new Announcer($("live"));
   #status = new StatusLine();
@@ -54,10 +59,16 @@ class Page {
     this.#composer.focus();
   }
 
-  send(text) {
+  async send(text) {
+    const { session } = this;
+    await this.#panelOpened; // what it knows of the thread goes along
+    if (session === this.session) this.#say(text);
+  }
+
+  #say(text, given) {
     threads.remember(this.agent.name, this.session.threadId);
     this.#follower.toEnd();
-    this.session.send(text);
+    this.session.send(text, given);
   }
 
   #open() {
@@ -77,7 +88,12 @@ class Page {
     this.agent = agent;
     const session = new Session(new Agent(agent.url), threadId || uuid(), {
       changed: () => session === this.session && this.#draw(),
-      heard: (event) => this.#announcer.heard(event, session.transcript),
+      heard: (event) => {
+        this.#announcer.heard(event, session.transcript);
+        if (session === this.session) this.#panel?.heard?.(event);
+      },
+      state: () => this.#panel?.state?.() ?? {},
+      takes: (event) => event.type === "CUSTOM" && (this.#panel?.takes?.(event) ?? false),
       returned: (text) => session === this.session && !this.#composer.text && this.#composer.draft(text),
     });
     this.session = session;
@@ -87,8 +103,29 @@ class Page {
     $("agent-badge").replaceChildren(...(agent.offline ? [offlineBadge()] : []));
     $("welcome").replaceChildren(...welcome(agent, (text) => this.send(text)));
     this.picker.draw(agent.name);
+    this.#panelOpened = this.#openPanel(session).catch((error) => session === this.session && session.report(panelNotice(error)));
     this.#draw();
     if (threadId) session.connect();
+  }
+
+  /** Puts the agent's own view beside the conversation, if it has one. */
+  async #openPanel(session) {
+    this.#panel?.close?.();
+    this.#panel = null;
+    $("panel").hidden = true;
+    $("panel").replaceChildren();
+    const panel = await openPanel({
+      agent: this.agent.name,
+      threadId: session.threadId,
+      session,
+      send: (text, given) => this.#say(text, given),
+      keep: () => threads.remember(this.agent.name, session.threadId),
+    });
+    if (session !== this.session) return panel?.close?.();
+    this.#panel = panel;
+    $("panel").hidden = !panel;
+    if (panel) $("panel").append(panel.root);
+    this.#draw();
   }
 
   #drawNow() {
@@ -101,6 +138,7 @@ class Page {
     this.#status.draw(session);
     this.#composer.draw(status);
     this.#events.draw(session.log, session.transcript.state);
+    this.#panel?.draw?.();
     const asks = this.#interrupts.draw(session.interrupts, status === "waiting");
     this.#follower.afterDraw();
     if (asks) this.#ask();
