@@ -21,7 +21,7 @@ _ASK = re.compile(
     r"|\b(?:mean(?:s|ing)?|why|pros and cons|explain)\b",
     re.IGNORECASE,
 )
-_QUOTED = re.compile(r"```.*?(?:```|\Z)|「[^」]*」|『[^』]*』|“[^”]*”|\"[^\"\n]*\"|^[ \t]*>.*$", re.DOTALL | re.MULTILINE)
+_QUOTED = re.compile(r"```.*?(?:```|\Z)|「[^」]*」|『[^』]*』|“[^”]*”|\"[^\"\n]*\"|^[ \t]*>[^\n]*$", re.DOTALL | re.MULTILINE)
 
 
 async def classify_intent(text: str, force: str | None, complete: Completion) -> EditorChatIntent:

@@ -22,6 +22,7 @@ _CJK = "\u3400-\u9fff"
 _SENTENCE = re.compile(r".+?(?:[。！？]|[.!?](?=\s|$)|$)", re.DOTALL)
 _FULL_WIDTH = str.maketrans(",;:?!", "，；：？！")
 _SHORT_LINE = 10
+_PASSES = 10
 _CLOSING = ("总之，以上各点相互支持，值得继续推进。", "In short, these points support each other.")
 _ADDED = ("这一点在实践中尤为重要。", " This matters most in practice.")
 _SHAPED = re.compile(r"\s*(?:#|>|\||[-*+]\s|\d+[.)、]\s?|<|!\[|---|===|```)")
@@ -41,7 +42,7 @@ _WORDY: tuple[tuple[str, str], ...] = (
 
 
 class Rule(NamedTuple):
-    """`apply` is idempotent; `note` says what a change by it does."""
+    """`note` says what a change by `apply` does."""
 
     note: str
     apply: Callable[[str], str]
@@ -72,7 +73,7 @@ RULES: tuple[Rule, ...] = (
     Rule("去除多余空格", lambda line: re.sub(r"(?<=\S)[ \t]{2,}(?=\S)", " ", line.rstrip(" \t"))),
     Rule("统一全角标点", _full_width),
     Rule("精简冗余表达", _concise),
-    Rule("删去重复的词", _replacing(rf"\b(\w+) \1\b|(?<![{_CJK}])((?:的|了|是|在)){{2,}}", r"\1\2")),
+    Rule("删去重复的词", _replacing(r"\b([A-Za-z]+)(?: \1\b)+|(的)的+(?!确)", r"\1\2")),
     Rule("中英文间加空格", _replacing(rf"(?<=[{_CJK}])(?=[A-Za-z0-9])|(?<=[A-Za-z0-9])(?=[{_CJK}])", " ")),
     Rule("补全句末标点", _ended),
 )
@@ -90,9 +91,13 @@ def rewrite(text: str, request: str) -> str:
 
 
 def polish(line: str) -> str:
-    """Every rule, in order."""
-    for rule in RULES:
-        line = rule.apply(line)
+    """Every rule, in order, until none has anything left to do: one may make work for another."""
+    for _ in range(_PASSES):
+        before = line
+        for rule in RULES:
+            line = rule.apply(line)
+        if line == before:
+            break
     return line
 
 

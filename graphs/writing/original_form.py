@@ -13,9 +13,8 @@ def in_form_of(original: str, text: str) -> str:
     body = text.strip() if original.lstrip().startswith(("```", "<document>")) else _unwrapped(text.strip())
     if not body:
         return ""
-    body = body.replace("\r\n", "\n")
-    if _is_crlf(original):
-        body = body.replace("\n", "\r\n")
+    if (end := _line_end(original)) is not None:
+        body = body.replace("\r\n", "\n").replace("\n", end)
     inner = original.strip()
     start = original.find(inner)
     return original[:start] + body + original[start + len(inner) :]
@@ -27,7 +26,9 @@ def _unwrapped(text: str) -> str:
     return text if whole and "```" in (whole[1] or "") else inner.strip()
 
 
-def _is_crlf(text: str) -> bool:
-    """Every line ends in CRLF."""
-    ends = text.count("\n")
-    return 0 < ends == text.count("\r\n")
+def _line_end(text: str) -> str | None:
+    """The end that all lines have; None where they differ, or where there is but one line."""
+    ends, pairs = text.count("\n"), text.count("\r\n")
+    if not ends or 0 < pairs < ends:
+        return None
+    return "\r\n" if pairs else "\n"

@@ -45,7 +45,7 @@ class EditorPanel {
   #file = el("input", { type: "file", accept: ".md,.markdown,.txt,text/*", hidden: true, "aria-label": "Open a document" });
   #undo = button("reply", "Undo", () => this.#change(() => this.#draft.undo()));
   #sample = button("plus", "Sample", () => this.#load(SAMPLE));
-  #rewriteSelection = button("spark", "Rewrite selection", () => this.#startInline());
+  #rewriteSelection = button(null, "Rewrite selection", () => this.#startInline());
   #rewriteAll = button("spark", "Rewrite document", () => this.#context.send("润色全文"), "primary small");
   #alertText = el("p", {});
   #alert = el("div", { class: "editor-alert", role: "alert", hidden: true }, icon("info"), this.#alertText);
@@ -195,7 +195,7 @@ class EditorPanel {
   #drawAll() {
     const { selectionStart, selectionEnd, value } = this.#text;
     const chosen = selectionEnd - selectionStart;
-    setText(this.#count, chosen ? `${chosen.toLocaleString("en")} of ${value.length.toLocaleString("en")} selected` : `${value.length.toLocaleString("en")} characters`);
+    setText(this.#count, chosen ? `${chosen.toLocaleString("en")} of ${value.length.toLocaleString("en")} selected` : `${value.length.toLocaleString("en")} chars`);
     this.#sample.hidden = value !== "";
     this.draw();
   }
@@ -207,6 +207,7 @@ class EditorPanel {
     this.#refuse(code && { code, value });
     if (!code) this.#list.announce(this.#draft.suggestions.length);
     this.#changed();
+    if (document.activeElement !== this.#text) (code ? this.#alert : this.#list.root).scrollIntoView({ block: "nearest" });
   }
 
   /** `refused`: {code, value}, or null when there is nothing to say any more. */

@@ -6,7 +6,7 @@ import { editBetween } from "./line_ends.js";
 const SHOWN = 50;
 const SHOWN_CHARS = 2000;
 
-const pick = (name, text, kind, click, label) => el("button", { type: "button", class: `${kind} small`, "aria-label": label, on: { click } }, icon(name), el("span", {}, text));
+const pick = (name, text, kind, click, label) => el("button", { type: "button", class: `${kind} small`, "aria-label": label, on: { click } }, name && icon(name), el("span", {}, text));
 
 export class SuggestionList {
   #actions;
@@ -23,7 +23,7 @@ export class SuggestionList {
   constructor(actions) {
     this.#actions = actions;
     this.#all = pick("check", "Accept all", "primary", actions.acceptAll);
-    this.#none = pick("cross", "Reject all", "ghost", actions.rejectAll);
+    this.#none = pick(null, "Reject all", "quiet", actions.rejectAll);
     this.#more.addEventListener("click", () => (this.#limit += SHOWN) && this.#drawItems());
     this.root = el("section", { class: "suggestion-list", "aria-label": "Suggestions" },
       el("div", { class: "suggestion-head" }, this.#title, el("span", { class: "space" }), this.#all, this.#none), this.#items, this.#more);
@@ -90,14 +90,29 @@ export class SuggestionList {
 }
 
 function difference({ originalText, newText }) {
-  const { from, to, text } = editBetween(originalText, newText) ?? { from: 0, to: 0, text: "" };
-  return el("div", { class: "suggestion-diff", tabindex: 0, role: "group", "aria-label": "Change", dir: "auto" },
-    originalText ? side("del", originalText, from, to) : null, newText ? side("ins", newText, from, from + text.length) : null);
+  const [was, now] = pieces(originalText, newText);
+  return el("div", { class: "suggestion-diff", tabindex: 0, role: "group", "aria-label": "Change", dir: "auto" }, side("del", was), side("ins", now));
 }
 
-/** The whole of it, with the part that differs marked. */
-function side(tag, text, from, to) {
-  const rest = text.length > SHOWN_CHARS ? ` … ${(text.length - SHOWN_CHARS).toLocaleString("en")} more characters` : "";
-  const parts = [text.slice(0, from), text.slice(from, to), text.slice(to)].map((part) => part.slice(0, SHOWN_CHARS));
-  return el(tag, {}, parts[0], parts[1] ? el("mark", {}, parts[1]) : null, parts[2], rest);
+/** Both sides as [[text, whether it differs], …]: line by line where the lines pair up, else as a whole. */
+function pieces(was, now) {
+  const [before, after] = [was.slice(0, SHOWN_CHARS), now.slice(0, SHOWN_CHARS)];
+  const [old, fresh] = [lines(before), lines(after)];
+  const pairs = old.length === fresh.length ? old.map((line, i) => [line, fresh[i]]) : [[before, after]];
+  const sides = [[], []];
+  for (const [a, b] of pairs) {
+    const edit = editBetween(a, b) ?? { from: a.length, to: a.length, text: "" };
+    sides[0].push(...parted(a, edit.from, edit.to));
+    sides[1].push(...parted(b, edit.from, edit.from + edit.text.length));
+  }
+  return [[...sides[0], ...rest(was)], [...sides[1], ...rest(now)]];
+}
+
+const lines = (text) => text.match(/[^\n]*\n|[^\n]+/g) ?? [];
+const parted = (text, from, to) => [[text.slice(0, from), false], [text.slice(from, to), true], [text.slice(to), false]];
+const rest = (text) => (text.length > SHOWN_CHARS ? [[` … ${(text.length - SHOWN_CHARS).toLocaleString("en")} more characters`, false]] : []);
+
+function side(tag, parts) {
+  const shown = parts.filter(([text]) => text).map(([text, differs]) => (differs ? el("mark", {}, text) : text));
+  return shown.length ? el(tag, {}, ...shown) : null;
 }
