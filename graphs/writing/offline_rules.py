@@ -114,20 +114,33 @@ def note_for(old: str, new: str) -> str:
 
 def findings(text: str) -> Iterator[tuple[int, str]]:
     """(line number from 1, note) of what polishing would change."""
-    for number, line in enumerate(text.split("\n"), start=1):
-        yield from ((number, rule.note) for rule in RULES if rule.apply(line) != line)
+    for number, (line, is_prose) in enumerate(_lines(text), start=1):
+        yield from ((number, note) for note in (_notes(line.removesuffix("\r")) if is_prose else ()))
+
+
+def _notes(line: str) -> Iterator[str]:
+    for rule in RULES:
+        before, line = line, rule.apply(line)
+        if line != before:
+            yield rule.note
 
 
 def _by_line(text: str, change: Callable[[str], str]) -> str:
-    """Each line outside of fenced code, changed; line ends as they are."""
+    """Each line of prose, changed; line ends as they are."""
     lines: list[str] = []
+    for line, is_prose in _lines(text):
+        body = line.removesuffix("\r")
+        lines.append(change(body) + line[len(body) :] if is_prose else line)
+    return "\n".join(lines)
+
+
+def _lines(text: str) -> Iterator[tuple[str, bool]]:
+    """Each line, and whether it is prose: neither blank nor a part of fenced code."""
     fenced = False
     for line in text.split("\n"):
         fence = line.lstrip().startswith("```")
-        body = line.removesuffix("\r")
-        lines.append(line if fenced or fence or not body.strip() else change(body) + line[len(body) :])
+        yield line, bool(line.strip()) and not fenced and not fence
         fenced ^= fence
-    return "\n".join(lines)
 
 
 def _first_sentence(line: str) -> str:

@@ -15,6 +15,7 @@ from langgraph.types import Send, interrupt
 from functions.runs.connect import connect_events
 from graphs.models import ScriptedModel
 from graphs.stream import write_agui_assistant_text, write_agui_event
+from tests.scenarios import writing
 from tests.scenarios.telling import KeptThread
 from tests.support.agent_thread import Json, Run, calling, cancelled, resolved, single
 from tests.support.small_graphs import pieces, react, speaking, text
@@ -300,5 +301,6 @@ SCENARIOS: Mapping[str, Callable[[New], Awaitable[None]]] = {
         without_a_checkpointer,
         nothing_to_do,
         connect,
+        *writing.STORIES,
     )
 }

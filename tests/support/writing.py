@@ -14,7 +14,7 @@ from tests.support.agent_thread import Json, Run
 from tests.support.recording import TRANSIENT
 
 WORKING = "编写中…"
-THOUGHT = "先通读全文：1 行，发现 1 处可以改进。逐行改写，其余保持原样。"
+THOUGHT = "先通读全文：1 行，发现 0 处可以改进。逐行改写，其余保持原样。"
 """Of the offline model, about a document of one line."""
 
 
