@@ -119,7 +119,7 @@ class Page {
       threadId: session.threadId,
       session,
       send: (text, given) => this.#say(text, given),
-      keep: () => threads.remember(this.agent.name, session.threadId),
+      keep: () => session === this.session && threads.remember(this.agent.name, session.threadId),
     });
     if (session !== this.session) return panel?.close?.();
     this.#panel = panel;

@@ -9,16 +9,20 @@ const spliced = (text, { from, to, text: inserted }) => text.slice(0, from) + in
 
 /** A suggestion after an edit: one that stands behind it moves along. It is stale while the text in its place is not the one it is about. */
 function moved(suggestion, edit, text) {
-  const { originalText } = suggestion;
   const from = suggestion.from + (edit.to <= suggestion.from ? edit.text.length - (edit.to - edit.from) : 0);
-  const to = from + originalText.length;
-  const lost = originalText === "" && (suggestion.stale || (edit.from < suggestion.from && suggestion.from < edit.to));
-  return { ...suggestion, from, to, stale: lost || text.slice(from, to) !== originalText };
+  const gone = suggestion.gone || (edit.from < suggestion.from && suggestion.from < edit.to);
+  return { ...suggestion, from, to: from + suggestion.originalText.length, gone, stale: !fits({ ...suggestion, from, gone }, text) };
+}
+
+/** Lines that come have no text to be known by: they fit between two lines, while the place has not been deleted. */
+function fits({ from, originalText, gone }, text) {
+  if (originalText === "") return !gone && (from === 0 || text[from - 1] === "\n");
+  return text.startsWith(originalText, from);
 }
 
 export class Draft {
   text;
-  /** [{sid, summary, originalText, newText, from, to, stale}] in order of place. */
+  /** [{sid, summary, originalText, newText, from, to, stale, gone}] in order of place. */
   suggestions;
   /** The selection that is being rewritten: {from, to, originalText, newText, ready}, or null. */
   inline = null;
@@ -56,9 +60,8 @@ export class Draft {
     if (this.inline) return "EDITOR_BUSY";
     if (baseline !== this.text) return "BASELINE_STALE";
     this.suggestions = changes.map(({ hintFrom, originalText, newText, summary }) => {
-      const to = hintFrom + originalText.length;
-      const stale = this.text.slice(hintFrom, to) !== originalText;
-      return { sid: hunkKey(hintFrom, originalText), summary, originalText, newText, from: hintFrom, to, stale };
+      const place = { from: hintFrom, to: hintFrom + originalText.length, originalText };
+      return { sid: hunkKey(hintFrom, originalText), summary, newText, ...place, gone: false, stale: !fits(place, this.text) };
     });
     return null;
   }

@@ -253,6 +253,7 @@ class EditorPanel {
   // keeping
 
   #saveSoon() {
+    this.#context.keep();
     clearTimeout(this.#saving);
     this.#saving = setTimeout(this.#save, SAVE_DELAY_MS);
   }
@@ -261,7 +262,6 @@ class EditorPanel {
     if (this.#saving === null) return; // nothing has changed
     clearTimeout(this.#saving);
     this.#saving = null;
-    this.#context.keep();
     const found = kept.write(this.#thread, { ...this.#draft.toJSON(), instruction: this.#instruction.value, intent: this.#intent.value });
     if (!found) this.#say(FULL);
   };
