@@ -123,12 +123,17 @@ export class Draft {
     return { text: this.text, suggestions: this.suggestions };
   }
 
+  /** `chosen` stands from the back to the front, so the places of all are those of the text as it is. */
   #acceptAll(chosen) {
     if (!chosen.length) return;
     const { text, suggestions } = this;
+    const edits = chosen.map(({ from, to, newText }) => ({ from, to, text: newText }));
     const taken = new Set(chosen.map(({ sid }) => sid));
-    this.suggestions = suggestions.filter(({ sid }) => !taken.has(sid));
-    for (const { from, to, newText } of chosen) this.#apply({ from, to, text: newText });
+    let [end, tail] = [text.length, ""];
+    for (const edit of edits) [end, tail] = [edit.from, edit.text + text.slice(edit.to, end) + tail];
+    this.text = text.slice(0, end) + tail;
+    const left = suggestions.filter(({ sid }) => !taken.has(sid));
+    this.suggestions = left.map((one) => edits.reduce((moving, edit) => moved(moving, edit, this.text), one));
     this.#past.push({ text, suggestions, after: this.text });
   }
 

@@ -1,7 +1,7 @@
 // A textarea knows line feeds only; a document keeps the line ends it came with. Offsets are UTF-16 code units on both sides.
 
 /** The document as a textarea shows it. */
-export const toDisplay = (text) => text.replace(/\r\n?/g, "\n");
+export const toDisplay = (text) => (text.includes("\r") ? text.replace(/\r\n?/g, "\n") : text);
 
 /** The line end that most lines of the document have: what a new line gets. */
 export function endOf(text) {

@@ -10,13 +10,14 @@ const pick = (name, text, kind, click, label) => el("button", { type: "button", 
 
 export class SuggestionList {
   #actions;
-  #title = el("h3", { role: "status" });
+  #title = el("h3", { role: "status", tabindex: -1 });
   #all;
   #none;
   #items = el("ol", { class: "suggestions" });
   #more = el("button", { type: "button", class: "ghost small", hidden: true });
   #limit = SHOWN;
   #drawn = "";
+  #seen = null;
   root;
 
   /** `actions`: accept(sid), reject(sid), show(suggestion), acceptAll(), rejectAll(). */
@@ -33,11 +34,14 @@ export class SuggestionList {
   announce(count) {
     this.#limit = SHOWN;
     this.#drawn = "";
+    this.#seen = null;
     this.checked = count === 0;
   }
 
   draw(draft, busy) {
     const { suggestions } = draft;
+    if (suggestions === this.#seen && busy === this.busy) return;
+    this.#seen = suggestions;
     const state = suggestions.map(({ sid, stale }) => `${sid}${stale}`).join("\0") + busy;
     this.draft = draft;
     this.busy = busy;
