@@ -366,6 +366,9 @@ def test_on_a_phone(phone: Watched) -> None:
     assert page.evaluate(fits)
     page.locator(".suggestion").get_by_role("button", name="Accept").tap()
     expect(document(page)).to_have_value(f"y{long}\n")
+    select(page, 0, 200)
+    expect(page.get_by_role("button", name="Undo")).to_be_visible()
+    assert page.evaluate(fits)
     page.get_by_role("button", name="Document", exact=True).tap()
     expect(document(page)).to_be_hidden()
     assert page.locator("#panel").evaluate("panel => panel.offsetHeight") < 80

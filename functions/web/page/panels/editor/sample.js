@@ -12,5 +12,5 @@ export const SAMPLE = `# 项目周报
 
 下周计划：完成文档，并对界面进行优化
 
-We are very happy with the the new layout. 🎉
+We are very happy with the the new layout.
 `;
