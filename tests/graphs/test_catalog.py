@@ -10,7 +10,6 @@ import pytest
 from graphs.catalog import AGENTS, Deps, Options
 from graphs.models import OfflineModel
 
-
 ORDER = ("claudeAgent", "reactAgent", "dev", "kb", "tushare", "writer", "editorChat")
 
 

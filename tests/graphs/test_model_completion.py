@@ -58,7 +58,7 @@ async def test_reasoning_is_streamed_and_the_text_is_not(thread: New) -> None:
 
 async def test_reasoning_content_of_compatible_servers(thread: New) -> None:
     """Where a provider's package puts the thoughts beside the content."""
-    turn = [AIMessageChunk("", additional_kwargs={"reasoning_content": "hm"}), AIMessageChunk("a")]
+    turn = [AIMessageChunk(content="", additional_kwargs={"reasoning_content": "hm"}), AIMessageChunk(content="a")]
     got: list[Any] = []
     run = await thread(asking(over_model(scripted(turn)), "streamReasoning", got)).say("go")
     assert (got, told(run)) == (["a"], ["REASONING hm"])

@@ -209,7 +209,8 @@ async def test_an_agent_may_run_on_nothing(thread: NewThread) -> None:
         return {"messages": [AIMessage(f"{len(state['messages'])} messages", id="m")]}
 
     assert (await thread(single(node), resolve_stream_input=lambda _: {"messages": []}).run()).text == "0 messages"
-    for rule in (None, lambda _: None, lambda _: {}):
+    rules: list[Any] = [None, lambda _: None, lambda _: {}]
+    for rule in rules:
         assert (await thread(single(node), resolve_stream_input=rule).run()).outcome == "BAD_INPUT"
 
 

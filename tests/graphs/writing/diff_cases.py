@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import difflib
 import random
-import sys
 import time
 from collections.abc import Callable
 from importlib import import_module
@@ -80,4 +79,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    main()
