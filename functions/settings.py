@@ -26,6 +26,12 @@ class Settings(BaseSettings):
     name: str = Field(default="", description="The agent that this function serves, a key of `graphs.catalog.AGENTS`.")
     model: str = Field(default="offline", description="Chat model as `provider:model`; `offline` is the scripted model that needs no key.")
     openai_model: str = Field(default="", validation_alias="OPENAI_MODEL", description="The model that `AGENTS_MODEL=openai` means.")
+    completion_url: str = Field(
+        default="",
+        description="OpenAI-compatible base URL of the model that rewrites documents; empty: `AGENTS_MODEL` does.",
+    )
+    completion_model: str = Field(default="", description="That model's name; empty: the name in `AGENTS_MODEL`.")
+    completion_key: str = Field(default="", repr=False, description="That server's key, sent as a bearer token; empty: none.")
     offline_delay_ms: int = Field(default=12, ge=0, le=5_000, description="Pause of the offline model between two tokens, in milliseconds.")
     tushare_token: str = Field(
         default="",

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from langchain_core.tools import BaseTool
     from langgraph.graph import StateGraph
 
+    from graphs.completion import Completion
     from graphs.knowledge import KnowledgeSource
     from graphs.offline import Script
     from graphs.tools import ToolLoader
@@ -23,13 +24,15 @@ class Deps:
     """What an agent is built from; a test hands in a scripted model.
 
     `knowledge` None means the bundled documents. `tools` replace an agent's own tools of the same name, the others are added. `market`
-    loads the tools of a market data server; None means the bundled sample data.
+    loads the tools of a market data server; None means the bundled sample data. `complete` asks beside the stream
+    (`graphs.completion`); None means through `model`.
     """
 
     model: BaseChatModel | None
     knowledge: KnowledgeSource | None = None
     tools: Sequence[BaseTool] | None = None
     market: ToolLoader | None = None
+    complete: Completion | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +68,7 @@ class AgentSpec:
     state_keys: tuple[str, ...]  # public keys of the state snapshot, never `messages`
     input_keys: tuple[str, ...] = ()  # state keys that may carry the input text
     default_text: str | None = None  # sample text on an empty thread without a message
+    runs_empty: bool = False  # without that too: the graph is run and says what it needs; otherwise such a run is refused
     options: str | None = None
     input_field: str | None = None  # graph state field that gets the text too
     resumes: bool = True
@@ -159,6 +163,31 @@ _SPECS = (
         prompts=("分析一下平安最近一个月的走势", "贵州茅台的月线怎么样？", "600036.SH 最近三天的量价", "帮我看看一只股票"),
         parts=("market",),
         extras=("tushare",),
+    ),
+    AgentSpec(
+        name="writer",
+        title="Writer",
+        description="Rewrites a selection or a whole document, as changes with a summary each that you accept or reject.",
+        module="graphs.writer.graph:build",
+        state_keys=(),
+        input_keys=("originalMarkdown",),
+        runs_empty=True,
+        options="graphs.writer.options:read",
+        script="graphs.writing.offline:script",
+        prompts=("润色全文", "精简全文", "扩写全文", "Polish the document"),
+        parts=("complete",),
+    ),
+    AgentSpec(
+        name="editorChat",
+        title="Editor chat",
+        description="Talks about your document: answers and suggests, and rewrites it when you ask for that.",
+        module="graphs.editor_chat.graph:build",
+        state_keys=(),
+        runs_empty=True,
+        options="graphs.editor_chat.options:read",
+        script="graphs.writing.offline:script",
+        prompts=("这篇文稿哪里可以改进？", "润色全文", "Why is the second paragraph weak?"),
+        parts=("complete",),
     ),
 )
 

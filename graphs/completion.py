@@ -11,7 +11,8 @@ import re
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from functools import partial
+from typing import Any, Literal, Protocol
 from uuid import uuid4
 
 import httpx
@@ -43,6 +44,17 @@ class Prompt:
     mode: Mode = "silent"
 
 
+class Completion(Protocol):
+    """What a node is handed: `await complete(prompt)` is the answer's text, trimmed. Raises what the provider's client raises."""
+
+    async def __call__(self, prompt: Prompt) -> str: ...
+
+
+def over_endpoint(config: Endpoint) -> Completion:
+    """`run_chat_completion` at `config`. Its tokens are not part of the run's usage."""
+    return partial(run_chat_completion, config)
+
+
 BAD_GATEWAY = 502
 """Status of what failed without one: an error without a code inside a stream, a stream that stopped."""
 
@@ -72,7 +84,7 @@ async def run_chat_completion(config: Endpoint, prompt: Prompt) -> str:
         if prompt.mode == "silent":
             await response.aread()
             return _content(_checked(response.json(), prompt.mode)).strip()
-        return (await _drain(_deltas(response, prompt.mode), _Reasoning(_writer()))).strip()
+        return (await _drain(_deltas(response, prompt.mode), ReasoningMessages())).strip()
 
 
 @asynccontextmanager
@@ -128,7 +140,7 @@ def _checked(answer: Mapping[str, Any], mode: Mode) -> Mapping[str, Any]:
     raise CompletionFailed(mode, status, json.dumps(error, ensure_ascii=False))
 
 
-async def _drain(deltas: AsyncIterator[Mapping[str, Any]], reasoning: _Reasoning) -> str:
+async def _drain(deltas: AsyncIterator[Mapping[str, Any]], reasoning: ReasoningMessages) -> str:
     parts: list[str] = []
     try:
         async for delta in deltas:
@@ -141,14 +153,15 @@ async def _drain(deltas: AsyncIterator[Mapping[str, Any]], reasoning: _Reasoning
     return "".join(parts)
 
 
-class _Reasoning:
+class ReasoningMessages:
     """The thinking of one completion, on the graph's writer. Thinking that goes on after some content is a new message."""
 
-    def __init__(self, write: Callable[[Any], None]) -> None:
-        self._write = write
+    def __init__(self) -> None:
+        self._write = _writer()
         self._open: str | None = None
 
     def add(self, text: str) -> None:
+        """The next piece; the first opens a message."""
         if not text:
             return
         if self._open is None:
@@ -157,6 +170,7 @@ class _Reasoning:
         self._emit("REASONING_MESSAGE_CONTENT", delta=text)
 
     def end(self) -> None:
+        """Closes the message that is open, if one is."""
         if self._open is not None:
             self._emit("REASONING_MESSAGE_END")
             self._open = None

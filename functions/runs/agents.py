@@ -61,7 +61,8 @@ def compile_agent(spec: AgentSpec, deps: Deps, checkpointer: BaseCheckpointSaver
 def stream_input(spec: AgentSpec, input: RunAgentInput) -> dict[str, Any] | None:
     """What an agent's rule adds to the graph input; None where the new messages are all.
 
-    The last user message beats a state key; a state key counts only where the client sent no user message; then the sample text.
+    The last user message beats a state key; a state key counts only where the client sent no user message; then the sample text. An agent
+    that `runs_empty` is run without a message, where there is none.
     """
     said = next((text_of(m.content) for m in reversed(input.messages) if m.role == "user"), None)
     if said is not None:
@@ -69,7 +70,7 @@ def stream_input(spec: AgentSpec, input: RunAgentInput) -> dict[str, Any] | None
     state = _mapping(input.state)
     text = next((t for key in spec.input_keys if isinstance(t := state.get(key), str) and t.strip()), None) or spec.default_text
     if text is None:
-        return None
+        return {"messages": []} if spec.runs_empty else None
     given: dict[str, Any] = {"messages": [HumanMessage(content=text, id=str(uuid4()))]}
     return given | ({spec.input_field: text} if spec.input_field else {})
 

@@ -152,8 +152,9 @@ def _without_messages(
     if thread.run_id == input.run_id and thread.messages:
         return Turn(runs=False)
     if not thread.messages:
-        given = _graph_input(input, [], graph, resolve, state_keys, thread)
-        if given and not _is_empty(given):
+        own = resolve(input) if resolve is not None else None
+        given = _graph_input(input, [], graph, lambda _: own, state_keys, thread)
+        if given and (own or not _is_empty(given)):  # an agent's rule may want to run on nothing
             return Turn(given)
     raise RunRejected(422, "BAD_INPUT", "There is nothing to do: send a new user message, or `resume` for an open question.")
 

@@ -59,14 +59,14 @@ class Agent:
         return found
 
 
-def run_input(thread: str, *, text: str | None = None, resume: list[Event] | None = None) -> Event:
+def run_input(thread: str, *, text: str | None = None, resume: list[Event] | None = None, state: Event | None = None) -> Event:
     """A RunAgentInput with one user message, or with answers. History is the thread's own, on the server."""
     messages = [] if text is None else [{"id": str(uuid.uuid4()), "role": "user", "content": text}]
     body: Event = {
         "threadId": thread,
         "runId": str(uuid.uuid4()),
         "protocolVersion": "1.0",
-        "state": {},
+        "state": state or {},
         "messages": messages,
         "tools": [],
         "context": [],

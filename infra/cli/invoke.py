@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import sys
 import uuid
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -18,6 +19,7 @@ def invoke(
         typer.Option(help="Answers what the thread waits for: JSON, the answer itself or a list of {interruptId, status, payload}."),
     ] = None,
     url: Annotated[str | None, typer.Option(help="The agent's function URL; by default that of `agents dev`.")] = None,
+    state: Annotated[str, typer.Option(help='Shared state that goes along, a JSON object: \'{"documentBaseline": "…"}\'.')] = "{}",
     as_json: Annotated[bool, typer.Option("--json", help="Print the events, one JSON object a line.")] = False,
 ) -> None:
     """One run in the terminal, streamed; interrupts are asked and answered.
@@ -30,16 +32,29 @@ def invoke(
 
     if resume is not None and (thread is None or text is not None):
         raise typer.BadParameter("goes with --thread and without a text", param_hint="--resume")
+    given = _object(state)
     thread = thread or str(uuid.uuid4())
     prompt = _prompt if sys.stdin.isatty() else None
     try:
         agent = Agent(url or f"http://127.0.0.1:8000/agents/{name}/")
         entries = None if resume is None else resume_entries(resume, lambda: agent.interrupts(thread))
-        code = Session(agent, name, thread, url, as_json=as_json, prompt=prompt).talk(run_input(thread, text=text, resume=entries))
+        code = Session(agent, name, thread, url, as_json=as_json, prompt=prompt).talk(
+            run_input(thread, text=text, resume=entries, state=given)
+        )
     except (NoAnswer, NotAnAnswer) as exc:
         typer.echo(str(exc), err=True)
         raise typer.Exit(NOT_RUN) from exc
     raise typer.Exit(code)
+
+
+def _object(text: str) -> dict[str, Any]:
+    try:
+        given = json.loads(text)
+    except ValueError as error:
+        raise typer.BadParameter(f"is no JSON: {error}", param_hint="--state") from error
+    if not isinstance(given, dict):
+        raise typer.BadParameter("has to be a JSON object", param_hint="--state")
+    return given
 
 
 def _prompt(label: str) -> str:

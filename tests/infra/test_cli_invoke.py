@@ -113,6 +113,16 @@ def test_a_run_is_shown(url: FunctionUrl) -> None:
     assert "resume" not in body
 
 
+def test_shared_state_goes_along(url: FunctionUrl) -> None:
+    """`--state` is the run's state; what is no JSON object is refused before anything is sent."""
+    url.runs = [[STARTED, DONE]]
+    assert agents("invoke", "dev", "hi", "--url", url.address, "--state", '{"a": [1]}')[0] == 0
+    for wrong in ("{", "[1]", "null"):
+        code, _, err = agents("invoke", "dev", "hi", "--url", url.address, "--state", wrong)
+        assert (code, "--state" in err) == (2, True)
+    assert [body["state"] for body in url.posted] == [{"a": [1]}]
+
+
 def test_only_line_feeds_end_lines(url: FunctionUrl) -> None:
     """JSON may hold U+2028, U+2029 and U+0085 as they are."""
     text = {"type": "TEXT_MESSAGE_CONTENT", "messageId": "m", "delta": "a\u2028b\u2029c\u0085d"}

@@ -17,6 +17,7 @@ from graphs.catalog import AGENTS, Deps
 from graphs.models import ScriptedModel, make_model
 from graphs.stream import write_agui_assistant_text, write_agui_event
 from tests.scenarios import tushare
+from tests.scenarios import writing
 from tests.scenarios.telling import KeptThread
 from tests.support.agent_thread import Json, Run, calling, cancelled, resolved, single
 from tests.support.small_graphs import pieces, react, speaking, text
@@ -338,5 +339,6 @@ SCENARIOS: Mapping[str, Callable[[New], Awaitable[None]]] = {
         kb_cited_answer,
         kb_rejected_draft,
         kb_failure,
+        *writing.STORIES,
     )
 }

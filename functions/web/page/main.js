@@ -5,6 +5,8 @@ import { loadAgents } from "./config.js";
 import { Citations } from "./knowledge/citation.js";
 import { KnowledgeAgent } from "./knowledge/client.js";
 import { Documents } from "./knowledge/documents.js";
+import { openPanel } from "./panels/index.js";
+import { panelNotice } from "./notices.js";
 import { Session } from "./session.js";
 import * as threads from "./threads.js";
 import { AgentPicker, offlineBadge } from "./view/agent_picker.js";
@@ -25,6 +27,9 @@ const $ = (id) => document.getElementById(id);
 class Page {
   session = null;
   agent = null;
+  #panel = null;
+  /** Settled when the panel of the agent is there, or known to be none. */
+  #panelOpened = null;
   #drawnStatus = null;
   #announcer = new Announcer($("live"));
   #status = new StatusLine();
@@ -59,10 +64,16 @@ class Page {
     this.#composer.focus();
   }
 
-  send(text) {
+  async send(text) {
+    const { session } = this;
+    await this.#panelOpened; // what it knows of the thread goes along
+    if (session === this.session) this.#say(text);
+  }
+
+  #say(text, given) {
     threads.remember(this.agent.name, this.session.threadId);
     this.#follower.toEnd();
-    this.session.send(text);
+    this.session.send(text, given);
   }
 
   #open() {
@@ -82,7 +93,12 @@ class Page {
     this.agent = agent;
     const session = new Session(new KnowledgeAgent(agent), threadId || uuid(), {
       changed: () => session === this.session && this.#draw(),
-      heard: (event) => this.#announcer.heard(event, session.transcript),
+      heard: (event) => {
+        this.#announcer.heard(event, session.transcript);
+        if (session === this.session) this.#panel?.heard?.(event);
+      },
+      state: () => this.#panel?.state?.() ?? {},
+      takes: (event) => event.type === "CUSTOM" && (this.#panel?.takes?.(event) ?? false),
       returned: (text) => session === this.session && !this.#composer.text && this.#composer.draft(text),
     });
     this.session = session;
@@ -93,8 +109,29 @@ class Page {
     $("welcome").replaceChildren(...welcome(agent, (text) => this.send(text)));
     this.picker.draw(agent.name);
     this.#documents.show(agent);
+    this.#panelOpened = this.#openPanel(session).catch((error) => session === this.session && session.report(panelNotice(error)));
     this.#draw();
     if (threadId) session.connect();
+  }
+
+  /** Puts the agent's own view beside the conversation, if it has one. */
+  async #openPanel(session) {
+    this.#panel?.close?.();
+    this.#panel = null;
+    $("panel").hidden = true;
+    $("panel").replaceChildren();
+    const panel = await openPanel({
+      agent: this.agent.name,
+      threadId: session.threadId,
+      session,
+      send: (text, given) => this.#say(text, given),
+      keep: () => session === this.session && threads.remember(this.agent.name, session.threadId),
+    });
+    if (session !== this.session) return panel?.close?.();
+    this.#panel = panel;
+    $("panel").hidden = !panel;
+    if (panel) $("panel").append(panel.root);
+    this.#draw();
   }
 
   #drawNow() {
@@ -107,6 +144,7 @@ class Page {
     this.#status.draw(session);
     this.#composer.draw(status);
     this.#events.draw(session.log, session.transcript.state);
+    this.#panel?.draw?.();
     const asks = this.#interrupts.draw(session.interrupts, status === "waiting");
     this.#follower.afterDraw();
     if (asks) this.#ask();

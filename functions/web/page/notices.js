@@ -58,3 +58,7 @@ export function unreachableNotice(error) {
 export function oddDelta(event, error) {
   return { tone: "warning", title: "An update did not fit", detail: error.message, code: event.type };
 }
+
+export function panelNotice(error) {
+  return { tone: "error", title: "The view of this agent could not be opened", detail: "Reload the page to try again.", code: error.message };
+}

@@ -19,10 +19,15 @@ export class Session {
   interrupts = [];
   /** {outcome, ms, usage} of the last run that ended. */
   last = null;
+  /** What the last message brought along beside the thread's own state; a retry brings it again. */
+  given = null;
   #controller = null;
   #closed = false;
 
-  /** `hooks`: changed() after every change, heard(event), returned(text) when a message could not be delivered. */
+  /**
+   * `hooks`: changed() after every change, heard(event), returned(text) when a message could not be delivered; and of the agent's panel
+   * state() → what goes along with every run, takes(event) → true for a CUSTOM event that it shows itself.
+   */
   constructor(agent, threadId, hooks) {
     this.agent = agent;
     this.threadId = threadId;
@@ -33,8 +38,10 @@ export class Session {
     return this.status !== "idle";
   }
 
-  async send(text) {
+  /** `given`: state that goes along with this message; by default what the hook says. */
+  async send(text, given = this.hooks.state()) {
     if (this.busy || this.interrupts.length || !text.trim()) return;
+    this.given = given;
     const message = this.transcript.add({ id: uuid(), role: "user", content: text });
     const delivered = await this.#run("run", {}, message);
     if (!delivered) this.hooks.returned(text);
@@ -109,7 +116,7 @@ export class Session {
     this.#begin("running");
     this.log.begin(kind);
     const { transcript, threadId } = this;
-    const input = { threadId, runId: uuid(), messages: transcript.outgoing(), state: transcript.state, ...extra };
+    const input = { threadId, runId: uuid(), messages: transcript.outgoing(), state: { ...transcript.state, ...(this.given ?? this.hooks.state()) }, ...extra };
     try {
       for await (const event of this.agent.run(input, this.#controller.signal)) this.#take(event);
       if (kind === "resume" && this.last.outcome === "error") await this.#refreshInterrupts();
@@ -125,7 +132,7 @@ export class Session {
     if (this.#closed) return;
     this.log.add(event);
     try {
-      reduce(this.transcript, event);
+      if (!this.hooks.takes(event)) reduce(this.transcript, event);
     } catch (error) {
       if (!(error instanceof RangeError)) throw error;
       this.#note(oddDelta(event, error));
@@ -133,6 +140,12 @@ export class Session {
     if (event.type === "RUN_FINISHED") this.#finished(event);
     if (event.type === "RUN_ERROR") this.#erred(event);
     this.hooks.heard(event);
+    this.hooks.changed();
+  }
+
+  /** A notice that is not about a run. */
+  report(notice) {
+    this.#note(notice);
     this.hooks.changed();
   }
 

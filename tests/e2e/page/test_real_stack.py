@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
 import pytest
@@ -66,3 +67,30 @@ def test_a_cited_answer(real: Watched) -> None:
         expect(page.locator(".assistant .prose a").last).to_have_attribute("href", "/kb?doc=leave-policy-en&chunk=1")
         expect(page.locator(".thinking").first).to_be_visible()
         page.reload()
+
+
+def test_the_editor_by_clicking(real: Watched) -> None:
+    """writer offline: a document with several changes, all taken, nothing left to change after a reload (so in any process), a selection
+    rewritten in place; editorChat talks about a document and rewrites it."""
+    page = real.open("#writer")
+    document, cards = page.get_by_role("textbox", name="Document"), page.locator(".suggestion")
+    page.get_by_role("button", name="Sample").click()
+    page.get_by_role("button", name="Rewrite document").click()
+    expect(cards).to_have_count(4)
+    expect(page.locator(".thinking")).to_be_visible()
+    page.get_by_role("button", name="Accept all").click()
+    expect(document).to_have_value(re.compile("使用 Python 写了 3 个脚本，[^\0]*with the new layout.\n$"))
+    page.reload()
+    page.get_by_role("button", name="Rewrite document").click()
+    expect(page.locator(".suggestion-head")).to_contain_text("Nothing to change")
+    document.fill("其实很好,可以用")
+    document.evaluate("field => field.setSelectionRange(0, 5)")
+    page.get_by_role("button", name="Rewrite selection").click()
+    page.get_by_role("region", name="Rewrite of the selection").get_by_role("button", name="Accept").click()
+    expect(document).to_have_value(re.compile("^很好[,，]可以用$"))
+    page.get_by_role("link", name="Editor chat").click()
+    document.fill("其实很好,可以用\n")
+    real.send("为什么不好？")
+    expect(page.locator(".assistant")).to_contain_text("第 1 行：统一全角标点")
+    real.send("帮我弄好")
+    expect(cards).to_have_count(1)

@@ -202,6 +202,18 @@ async def test_the_agents_own_input(thread: NewThread) -> None:
     assert (await talk.run()).text == "cats"
 
 
+async def test_an_agent_may_run_on_nothing(thread: NewThread) -> None:
+    """Its rule says so with no message at all, on an empty thread; without a rule, or with an empty one, such a run is refused."""
+
+    async def node(state: MessagesState) -> Json:
+        return {"messages": [AIMessage(f"{len(state['messages'])} messages", id="m")]}
+
+    assert (await thread(single(node), resolve_stream_input=lambda _: {"messages": []}).run()).text == "0 messages"
+    rules: list[Any] = [None, lambda _: None, lambda _: {}]
+    for rule in rules:
+        assert (await thread(single(node), resolve_stream_input=rule).run()).outcome == "BAD_INPUT"
+
+
 async def test_configurables(thread: NewThread) -> None:
     """They reach the graph; the thread and its checkpoints are not theirs to choose; one that fails is an error on the stream."""
     seen: Json = {}

@@ -1,0 +1,1 @@
+"""editorChat: talks about a document, and rewrites it when asked to."""

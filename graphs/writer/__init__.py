@@ -1,0 +1,1 @@
+"""writer: rewrites a selection or a whole document in Chinese."""

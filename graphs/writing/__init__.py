@@ -1,0 +1,1 @@
+"""What the writing agents share: rewriting, the changes it makes, their summaries, the offline script."""
