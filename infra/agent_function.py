@@ -156,7 +156,15 @@ class AgentFunction(Construct):
             "AGENTS_AUTH": wanted.auth,
             "AGENTS_TTL_DAYS": str(wanted.ttl_days),
             "AGENTS_LOG_LEVEL": wanted.log_level,
+            **self._token_rules(),
         }
+
+    def _token_rules(self) -> dict[str, str]:
+        wanted = self._deployment
+        if wanted.auth != "jwt":
+            return {}
+        rules = {"ISSUER": wanted.jwt_issuer, "AUDIENCE": wanted.jwt_audience, "JWKS_URL": wanted.jwt_jwks_url}
+        return {f"AGENTS_JWT_{name}": value for name, value in rules.items() if value}
 
 
 def _accept(scope: Construct, finding: str, reason: str) -> None:

@@ -5,11 +5,11 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated, Any, Literal, get_args
+from typing import Annotated, Any, Literal, Self, get_args
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, field_validator
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, field_validator, model_validator
 
-from functions.settings import Settings
+from functions.settings import Settings, check_jwt
 from graphs.catalog import AGENTS
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -20,10 +20,10 @@ AUTH_MODES = get_args(Settings.model_fields["auth"].annotation)
 PROVIDERS = {"openai": "openai", "deepseek": "deepseek", "anthropic": "anthropic", "bedrock": "bedrock", "bedrock_converse": "bedrock"}
 
 
-def extras_of(model: str, agent: str = "") -> tuple[str, ...]:
-    """The extras that a model and an agent need, sorted. Raises `ValueError` for a provider that no extra carries."""
+def extras_of(model: str, agent: str = "", auth: str = "iam") -> tuple[str, ...]:
+    """The extras that a model, an agent and an auth mode need, sorted. Raises `ValueError` for a provider that no extra carries."""
     own = AGENTS[agent].extras if agent else ()
-    return tuple(sorted({*own, *_extra_of_model(model)}))
+    return tuple(sorted({*own, *_extra_of_model(model), *(("jwt",) if auth == "jwt" else ())}))
 
 
 def _extra_of_model(model: str) -> tuple[str, ...]:
@@ -64,6 +64,9 @@ class Deployment(BaseModel):
     timeout: PerAgent = Field(TIMEOUT_SECONDS, description="Longest run in seconds; one number, or an object by agent.")
     reserved_concurrency: PerAgent = Field(default_factory=dict, description="Most environments at once: one number, or an object.")
     auth: str = Field("iam", description="Who may call: `iam` signs with SigV4; the other modes open the URL and leave it to the app.")
+    jwt_issuer: str = Field("", description="With auth `jwt`: the OpenID issuer, exactly as in its tokens.")
+    jwt_audience: str = Field("", description="With auth `jwt`: the audience of the tokens.")
+    jwt_jwks_url: str = Field("", description="With auth `jwt`: where the issuer's keys are; empty: its discovery document says it.")
     cors_origins: Words = Field((), description="Browser origins that may call the URLs; none by default.")
     retention_days: Retention = Field(30, description="Days that logs are kept.")
     removal: Literal["retain", "destroy"] = Field("retain", description="What `cdk destroy` does with tables and bucket.")
@@ -94,6 +97,12 @@ class Deployment(BaseModel):
     def _carried(cls, model: str) -> str:
         extras_of(model)
         return model
+
+    @model_validator(mode="after")
+    def _jwt_is_whole(self) -> Self:
+        if self.auth == "jwt":
+            check_jwt(self.jwt_issuer, self.jwt_audience, self.jwt_jwks_url)
+        return self
 
     @property
     def keeps_data(self) -> bool:
