@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from ag_ui.core import RunAgentInput
@@ -25,6 +25,8 @@ from graphs.stream.parts import text_of
 if TYPE_CHECKING:
     from mypy_boto3_dynamodb import DynamoDBClient
 
+    from functions.web.rebuilt import Rebuilt
+
 log = logging.getLogger(__name__)
 
 Graph = Pregel[Any, Any, Any, Any]
@@ -32,12 +34,18 @@ Graph = Pregel[Any, Any, Any, Any]
 
 @dataclass(frozen=True, slots=True)
 class Served:
-    """An agent with everything it needs. `state_keys` None: a graph of one's own, whose state is shown whole."""
+    """An agent with everything it needs. `state_keys` None: a graph of one's own, whose state is shown whole. `rebuilt`: where runs get
+    the agent, if its keys are secrets; the one here shows threads, and has none."""
 
     agent: ServedAgent
     settings: Settings
     threads: Threads | None
     state_keys: Sequence[str] | None
+    rebuilt: Rebuilt | None = None
+
+    async def with_its_keys(self) -> Served:
+        """What a run is made with. Raises `functions.secrets.SecretUnavailable`, or what keeps the agent from being made."""
+        return self if self.rebuilt is None else replace(self, agent=await self.rebuilt.now())
 
     @property
     def offline(self) -> bool:
@@ -76,7 +84,16 @@ def serve_agent(name: str, settings: Settings, graph: Graph | None = None, check
     client = dynamodb_client() if checkpointer is None else None
     saver = checkpointer or _saver(settings, client)
     threads = Threads(f"{settings.table_prefix}threads", client=client, ttl_seconds=settings.ttl_seconds) if client is not None else None
-    return Served(ServedAgent(spec, compile_agent(spec, make_deps(spec, settings), saver)), settings, threads, spec.state_keys)
+
+    def build(settings: Settings) -> ServedAgent:
+        return ServedAgent(spec, compile_agent(spec, make_deps(spec, settings), saver))
+
+    if not settings.secrets:
+        return Served(build(settings), settings, threads, spec.state_keys)
+    from functions.web.rebuilt import Rebuilt
+
+    shows = build(settings.model_copy(update={"model": "offline"}))
+    return Served(shows, settings, threads, spec.state_keys, Rebuilt(settings, build))
 
 
 def _saver(settings: Settings, client: DynamoDBClient | None) -> DynamoDBSaver:
