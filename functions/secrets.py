@@ -8,14 +8,14 @@ import os
 from collections.abc import Callable, Mapping
 from importlib import import_module
 from importlib.util import find_spec
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from functions.logs import hide
 from functions.settings import is_parameter
 from functions.store.clients import secrets_client, ssm_client
 
 if TYPE_CHECKING:
-    from aws_lambda_powertools.utilities.parameters import SecretsProvider, SSMProvider
+    from aws_lambda_powertools.utilities.parameters import BaseProvider
 
 log = logging.getLogger(__name__)
 
@@ -34,7 +34,7 @@ class Secrets:
     def __init__(self, sources: Mapping[str, str], max_age: int) -> None:
         self._sources, self._max_age = sources, max_age
         self._values: dict[str, str] = {}
-        self._providers: tuple[SecretsProvider, SSMProvider] | None = None
+        self._providers: dict[str, BaseProvider] = {}
         _after_restore(self.forget)
 
     def read(self) -> Mapping[str, str]:
@@ -54,22 +54,22 @@ class Secrets:
 
     def forget(self) -> None:
         """After a restore: values and connections may be weeks old."""
-        self._values, self._providers = {}, None
+        self._values, self._providers = {}, {}
 
     def _read(self, variable: str, source: str) -> str:
         from aws_lambda_powertools.utilities.parameters import GetParameterError
 
-        secrets, parameters = self._providers = self._providers or _providers()
+        service = "ssm" if is_parameter(source) else "secretsmanager"
+        options: dict[str, Any] = {"decrypt": True} if service == "ssm" else {}
+        if service not in self._providers:
+            self._providers[service] = _provider(service)
         try:
-            if is_parameter(source):
-                found = parameters.get(source, max_age=self._max_age, decrypt=True)
-            else:
-                found = secrets.get(source, max_age=self._max_age)
+            found = self._providers[service].get(source, max_age=self._max_age, **options)
         except GetParameterError as exc:
             raise SecretUnavailable(f"{variable} cannot be read from {source!r}: {exc}") from exc
         if not isinstance(found, str) or not found:
             raise SecretUnavailable(f"{variable} cannot be read from {source!r}: there is no text in it")
-        return found if is_parameter(source) else _of_object(found, variable, source)
+        return found if service == "ssm" else _of_object(found, variable, source)
 
 
 def _of_object(text: str, variable: str, source: str) -> str:
@@ -91,10 +91,11 @@ def export(values: Mapping[str, str]) -> None:
     os.environ.update(values)
 
 
-def _providers() -> tuple[SecretsProvider, SSMProvider]:
+def _provider(service: str) -> BaseProvider:
+    """Powertools' cache in front of the service."""
     from aws_lambda_powertools.utilities.parameters import SecretsProvider, SSMProvider
 
-    return SecretsProvider(boto3_client=secrets_client()), SSMProvider(boto3_client=ssm_client())
+    return SSMProvider(boto3_client=ssm_client()) if service == "ssm" else SecretsProvider(boto3_client=secrets_client())
 
 
 def _after_restore(hook: Callable[[], None]) -> None:

@@ -33,7 +33,7 @@ def build_app(context: Mapping[str, Any] | None = None, *, outdir: str | None = 
 
     app = cdk.App(context=CLI_CONTEXT | project_context() | dict(context or {}), outdir=outdir, analytics_reporting=False)
     deployment = _deployment(app)
-    require_access(deployment.model)
+    require_access(deployment.model, deployment.secrets)
     AgentStack(app, deployment)
     cdk.Validations.of(app).add_plugins(AwsSolutionsChecks(app))
     return app

@@ -9,7 +9,7 @@ from typing import Annotated, Any, Literal, Self, get_args
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, field_validator, model_validator
 
-from functions.settings import Settings, check_jwt
+from functions.settings import Settings, check_jwt, check_secrets
 from graphs.catalog import AGENTS
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -40,13 +40,14 @@ def _words(value: Any) -> Any:
     return [word for word in (w.strip() for w in value.split(",")) if word] if isinstance(value, str) else value
 
 
-def _number_or_object(value: Any) -> Any:
+def _from_json(value: Any) -> Any:
     return json.loads(value) if isinstance(value, str) else value
 
 
 Words = Annotated[tuple[str, ...], BeforeValidator(_words)]
 Retention = Annotated[Literal[1, 7, 14, 30, 90, 180, 365], BeforeValidator(int)]
-PerAgent = Annotated[int | dict[str, int], BeforeValidator(_number_or_object)]
+Object = Annotated[dict[str, str], BeforeValidator(_from_json)]
+PerAgent = Annotated[int | dict[str, int], BeforeValidator(_from_json)]
 
 
 class Deployment(BaseModel):
@@ -67,6 +68,11 @@ class Deployment(BaseModel):
     jwt_issuer: str = Field("", description="With auth `jwt`: the OpenID issuer, exactly as in its tokens.")
     jwt_audience: str = Field("", description="With auth `jwt`: the audience of the tokens.")
     jwt_jwks_url: str = Field("", description="With auth `jwt`: where the issuer's keys are; empty: its discovery document says it.")
+    secrets: Object = Field(
+        default_factory=dict,
+        description="Object: environment variable to the Secrets Manager secret (name or ARN) or SSM parameter (`/name` or ARN) that has "
+        "its value; the functions may read these and no others.",
+    )
     cors_origins: Words = Field((), description="Browser origins that may call the URLs; none by default.")
     retention_days: Retention = Field(30, description="Days that logs are kept.")
     removal: Literal["retain", "destroy"] = Field("retain", description="What `cdk destroy` does with tables and bucket.")
@@ -91,6 +97,12 @@ class Deployment(BaseModel):
         if auth not in AUTH_MODES:
             raise ValueError(f"auth must be one of {', '.join(AUTH_MODES)}, not {auth!r}")
         return auth
+
+    @field_validator("secrets")
+    @classmethod
+    def _have_names(cls, secrets: dict[str, str]) -> dict[str, str]:
+        check_secrets(secrets)
+        return secrets
 
     @field_validator("model")
     @classmethod

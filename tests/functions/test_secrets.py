@@ -54,14 +54,19 @@ class Vault:
         return f"/{self.name}"
 
 
+@pytest.fixture(scope="module")
+def clients(moto_endpoint: str) -> tuple[Any, Any]:
+    return boto3.client("secretsmanager", endpoint_url=moto_endpoint), boto3.client("ssm", endpoint_url=moto_endpoint)
+
+
 @pytest.fixture
-def vault(moto_endpoint: str, monkeypatch: pytest.MonkeyPatch) -> Vault:
+def vault(moto_endpoint: str, clients: tuple[Any, Any], monkeypatch: pytest.MonkeyPatch) -> Vault:
     monkeypatch.setenv("AWS_ENDPOINT_URL", moto_endpoint)
     for name in (KEY, "OPENAI_BASE_URL"):  # set and deleted, so that what a test exports goes with it
         monkeypatch.setenv(name, "")
         monkeypatch.delenv(name)
     monkeypatch.setattr(logs, "_HIDDEN", set())
-    return Vault(boto3.client("secretsmanager"), boto3.client("ssm"), f"agents-{uuid.uuid4().hex}")
+    return Vault(*clients, f"agents-{uuid.uuid4().hex}")
 
 
 @pytest.fixture
