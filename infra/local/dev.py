@@ -158,6 +158,7 @@ def site(options: Options, settings: Settings, listener: socket.socket) -> Site:
             "url": f"agents/{name}/",
             "offline": offline,
             "prompts": AGENTS[name].prompts,
+            **({"auth": "jwt"} if settings.auth == "jwt" else {}),
         }
         for name in options.agents
     }

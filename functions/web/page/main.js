@@ -4,6 +4,7 @@ import { Agent, uuid } from "./agent.js";
 import { loadAgents } from "./config.js";
 import { Session } from "./session.js";
 import * as threads from "./threads.js";
+import { token } from "./token.js";
 import { AgentPicker, offlineBadge } from "./view/agent_picker.js";
 import { Announcer } from "./view/announcer.js";
 import { Composer } from "./view/composer.js";
@@ -15,6 +16,7 @@ import { MessageList } from "./view/message_list.js";
 import { Follower } from "./view/scroll.js";
 import { StatusLine } from "./view/status.js";
 import { tabs } from "./view/tabs.js";
+import { TokenField } from "./view/token_field.js";
 import { welcome } from "./view/welcome.js";
 
 const $ = (id) => document.getElementById(id);
@@ -31,6 +33,7 @@ class Page {
   #events = new EventsPane($("events-panel"), $("state-panel"));
   #follower = new Follower($("scroller"), $("to-end"));
   #agentsDrawer = new Drawer("agents", $("agents-pane"), $("agents-button"), $("backdrop"));
+  #token = new TokenField($("token-root"), () => this.session.connect());
   #draw = eachFrame(() => this.#drawNow());
 
   constructor(agents) {
@@ -75,7 +78,7 @@ class Page {
   #show(agent, threadId) {
     this.session?.close();
     this.agent = agent;
-    const session = new Session(new Agent(agent.url), threadId || uuid(), {
+    const session = new Session(new Agent(agent.url, agent.auth === "jwt" ? token : undefined), threadId || uuid(), {
       changed: () => session === this.session && this.#draw(),
       heard: (event) => this.#announcer.heard(event, session.transcript),
       returned: (text) => session === this.session && !this.#composer.text && this.#composer.draft(text),
@@ -87,6 +90,7 @@ class Page {
     $("agent-badge").replaceChildren(...(agent.offline ? [offlineBadge()] : []));
     $("welcome").replaceChildren(...welcome(agent, (text) => this.send(text)));
     this.picker.draw(agent.name);
+    this.#token.draw(agent);
     this.#draw();
     if (threadId) session.connect();
   }
