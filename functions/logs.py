@@ -2,18 +2,39 @@
 
 from __future__ import annotations
 
+import json
 import logging
 import sys
+from collections.abc import Iterable
 
 from aws_lambda_powertools.logging.formatter import LambdaPowertoolsFormatter
 
 from functions.settings import Settings
 
+_HIDDEN: set[str] = set()
+SHORTEST_HIDDEN = 8
+"""Characters. What is shorter is no key, and would tear holes into every line."""
+
+
+def hide(values: Iterable[str]) -> None:
+    """From now on no log line shows these values, whoever puts them there (a provider that echoes a wrong key, for one)."""
+    _HIDDEN.update(form for value in values if len(value) >= SHORTEST_HIDDEN for form in (value, json.dumps(value)[1:-1]))
+
+
+class Formatter(LambdaPowertoolsFormatter):
+    """Powertools' own, without what is hidden."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        line: str = super().format(record)
+        for value in _HIDDEN:
+            line = line.replace(value, "***")
+        return line
+
 
 def configure_logs(settings: Settings) -> None:
     """Sends every logger of the process through one handler; called once per environment."""
     handler = logging.StreamHandler(sys.stderr)
-    handler.setFormatter(LambdaPowertoolsFormatter(service=settings.name or "agents", log_record_order=["level", "message"]))
+    handler.setFormatter(Formatter(service=settings.name or "agents", log_record_order=["level", "message"]))
     root = logging.getLogger()
     root.handlers[:] = [handler]
     root.setLevel(settings.log_level.upper())

@@ -6,16 +6,22 @@ Foreign names (`AWS_REGION`, `AWS_ENDPOINT_URL`, `OPENAI_API_KEY` …) stay what
 from __future__ import annotations
 
 import os
+import re
+from collections.abc import Mapping
 from functools import lru_cache
-from typing import Literal
+from typing import Any, Literal, Self
+from urllib.parse import urlsplit
 
-from pydantic import Field
+from pydantic import Field, TypeAdapter, field_validator, model_validator
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
 LOCAL_USER = "local"
 """Whom everybody is where `auth` is `none`."""
 ON_AWS = "AWS_LAMBDA_FUNCTION_NAME"
 """Lambda sets it in every function."""
+_VARIABLE = re.compile(r"[A-Z][A-Z0-9_]*")
+_SECRET_ARN = re.compile(r"arn:[a-z-]+:(?:secretsmanager:[a-z0-9-]+:\d{12}:secret:|ssm:[a-z0-9-]+:\d{12}:parameter/)\S+")
+_THIS_MACHINE = ("127.0.0.1", "localhost", "::1")
 
 
 class Settings(BaseSettings):
@@ -64,10 +70,14 @@ class Settings(BaseSettings):
         description="Of the deployed code. A thread's open questions are asked again when another version ran it last; "
         "default: the function's own version on AWS.",
     )
-    auth: Literal["iam", "none"] = Field(
+    auth: Literal["iam", "jwt", "none"] = Field(
         default_factory=lambda: "iam" if ON_AWS in os.environ else "none",
-        description="Who the caller is: `iam` (the URL's own SigV4 identity; the default on AWS), or `none` (everybody is one local user).",
+        description="Who the caller is: `iam` (the URL's own SigV4 identity; the default on AWS), `jwt` (the subject of a bearer token), "
+        "or `none` (everybody is one local user).",
     )
+    jwt_issuer: str = Field(default="", description="With `jwt`: the OpenID issuer, exactly as in its tokens' `iss`.")
+    jwt_audience: str = Field(default="", description="With `jwt`: what a token's `aud` must be or hold.")
+    jwt_jwks_url: str = Field(default="", description="With `jwt`: where the issuer's keys are; empty: its discovery document says it.")
     debug: bool = Field(default=False, description="Put the exception's own text on RUN_ERROR. Never on a public URL.")
     cors: bool = Field(default=False, description="Answer CORS in the app. Only without a function URL in front, which answers it itself.")
     heartbeat_seconds: float = Field(
@@ -76,6 +86,31 @@ class Settings(BaseSettings):
     max_body_bytes: int = Field(default=6 * 1024 * 1024, gt=0, description="Largest request body, in bytes (Lambda's own limit is 6 MB).")
     function_urls: dict[str, str] = Field(default_factory=dict, description="JSON object: agent name to its function URL, for the catalog.")
     log_level: str = Field(default="INFO", description="Level of the JSON log.")
+    secrets: dict[str, str] = Field(
+        default_factory=dict,
+        description="JSON object: environment variable to the Secrets Manager secret (name or ARN) or SSM parameter (`/name` or ARN) that "
+        "has its value. Read at the first run.",
+    )
+    secrets_max_age_seconds: int = Field(default=300, ge=0, description="After this long a secret is read again, in seconds.")
+
+    @model_validator(mode="after")
+    def _jwt_is_whole(self) -> Self:
+        if self.auth == "jwt":
+            check_jwt(self.jwt_issuer, self.jwt_audience, self.jwt_jwks_url)
+        return self
+
+    @field_validator("secrets")
+    @classmethod
+    def _secrets_have_names(cls, secrets: dict[str, str]) -> dict[str, str]:
+        check_secrets(secrets)
+        return secrets
+
+    def overlaid(self, values: Mapping[str, str]) -> Settings:
+        """With those `values` (of environment variables) that are settings. Raises `pydantic.ValidationError` for a wrong one."""
+        fields = {f"AGENTS_{name.upper()}": (name, field) for name, field in type(self).model_fields.items()}
+        given = {variable: fields[variable] for variable in values if variable in fields}
+        typed = {name: TypeAdapter(Any if field.annotation is None else field.annotation) for name, field in given.values()}
+        return self.model_copy(update={name: typed[name].validate_python(values[variable]) for variable, (name, _) in given.items()})
 
     @property
     def ttl_seconds(self) -> int | None:
@@ -86,6 +121,36 @@ class Settings(BaseSettings):
     def chat_model(self) -> str:
         """`model`, with the bare provider `openai` completed by `OPENAI_MODEL`."""
         return f"openai:{self.openai_model}" if self.model == "openai" and self.openai_model else self.model
+
+
+def check_jwt(issuer: str, audience: str, jwks_url: str) -> None:
+    """Raises `ValueError` naming what `auth` `jwt` lacks. Keys are read over https, or from this very machine."""
+    if not issuer or not audience:
+        raise ValueError("auth jwt needs jwt_issuer and jwt_audience")
+    if not is_secure_url(issuer) or set(issuer) & set("?#"):
+        raise ValueError(f"jwt_issuer {issuer!r} is no https URL without query and fragment")
+    if jwks_url and not is_secure_url(jwks_url):
+        raise ValueError(f"jwt_jwks_url {jwks_url!r} is no https URL")
+
+
+def check_secrets(secrets: Mapping[str, str]) -> None:
+    """Raises `ValueError` for a variable that no secret may set: Lambda's own, or what is no name."""
+    for variable, source in secrets.items():
+        if not _VARIABLE.fullmatch(variable) or variable.startswith(("AWS_", "LAMBDA_")):
+            raise ValueError(f"secrets: {variable!r} is no environment variable that a secret may set")
+        if not source or (source.startswith("arn:") and not _SECRET_ARN.fullmatch(source)):
+            raise ValueError(f"secrets: {source!r} of {variable} is no Secrets Manager secret and no SSM parameter")
+
+
+def is_parameter(source: str) -> bool:
+    """Whether it names an SSM parameter: by its path or ARN. Else it is a secret of Secrets Manager."""
+    return source.startswith("/") or source.split(":")[2:3] == ["ssm"]
+
+
+def is_secure_url(url: str) -> bool:
+    """Whether nobody on the way can change what is read there: https, or http on this machine."""
+    parts = urlsplit(url)
+    return bool(parts.hostname) and (parts.scheme == "https" or (parts.scheme == "http" and parts.hostname in _THIS_MACHINE))
 
 
 @lru_cache(maxsize=1)

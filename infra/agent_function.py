@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import cast
@@ -18,7 +19,7 @@ from functions.store.tables import TABLES
 from graphs.catalog import AGENTS
 from infra.bundle import BOOTSTRAP, MANIFEST, TASK_ROOT, manifest_of
 from infra.deployment import Deployment
-from infra.model_access import INVOKE_ACTIONS, invoked_arns
+from infra.model_access import INVOKE_ACTIONS, invoked_arns, read_arns
 from infra.observability import agent_alarms
 
 HANDLER = "functions.entry.app"
@@ -98,6 +99,8 @@ class AgentFunction(Construct):
             role.add_to_policy(_may("s3", actions, [stores.bucket.arn_for_objects(f"{folder}/*")]))
         # without it S3 answers 403 where an object is gone, and a thread's objects could not be listed to delete them
         role.add_to_policy(_may("s3", ["ListBucket"], [stores.bucket.bucket_arn]))
+        for action, arns in self._readable().items():
+            role.add_to_policy(iam.PolicyStatement(actions=[action], resources=arns))
         if models := self._models():
             role.add_to_policy(_may("bedrock", INVOKE_ACTIONS, models))
         return role
@@ -110,6 +113,10 @@ class AgentFunction(Construct):
         if "knowledge" in spec.parts:
             folders[f"{prefix}{KNOWLEDGE_FOLDER}"] = OBJECT_ACTIONS if "documents" in spec.routes else READING_ACTIONS
         return folders
+
+    def _readable(self) -> dict[str, list[str]]:
+        stack = cdk.Stack.of(self)
+        return read_arns(self._deployment.secrets, stack.partition, stack.region, stack.account)
 
     def _models(self) -> list[str]:
         stack = cdk.Stack.of(self)
@@ -179,7 +186,16 @@ class AgentFunction(Construct):
             "AGENTS_AUTH": wanted.auth,
             "AGENTS_TTL_DAYS": str(wanted.ttl_days),
             "AGENTS_LOG_LEVEL": wanted.log_level,
+            **self._token_rules(),
+            **({"AGENTS_SECRETS": json.dumps(wanted.secrets, sort_keys=True)} if wanted.secrets else {}),
         }
+
+    def _token_rules(self) -> dict[str, str]:
+        wanted = self._deployment
+        if wanted.auth != "jwt":
+            return {}
+        rules = {"ISSUER": wanted.jwt_issuer, "AUDIENCE": wanted.jwt_audience, "JWKS_URL": wanted.jwt_jwks_url}
+        return {f"AGENTS_JWT_{name}": value for name, value in rules.items() if value}
 
 
 def _accept(scope: Construct, finding: str, reason: str) -> None:

@@ -33,7 +33,7 @@ def build_app(context: Mapping[str, Any] | None = None, *, outdir: str | None = 
 
     app = cdk.App(context=CLI_CONTEXT | project_context() | dict(context or {}), outdir=outdir, analytics_reporting=False)
     deployment = _deployment(app)
-    require_access(deployment.model)
+    require_access(deployment.model, deployment.secrets)
     AgentStack(app, deployment)
     cdk.Validations.of(app).add_plugins(AwsSolutionsChecks(app))
     return app
@@ -47,7 +47,7 @@ def _deployment(app: cdk.App) -> Deployment:
 def require_bundles(app: cdk.App) -> None:
     """A function without its code must not reach AWS: raises `SystemExit` with what is missing and the command that makes it."""
     wanted = _deployment(app)
-    problems = [problem for agent in wanted.agents if (problem := shortfall(agent, wanted.bundle_of(agent), wanted.model))]
+    problems = [problem for agent in wanted.agents if (problem := shortfall(agent, wanted.bundle_of(agent), wanted.model, wanted.auth))]
     if problems:
         raise SystemExit("\n".join(problems))
 

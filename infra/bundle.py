@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from graphs.catalog import AGENTS
-from infra.deployment import ROOT, Deployment, extras_of, project_context
+from infra.deployment import AUTH_MODES, ROOT, Deployment, extras_of, project_context
 from infra.prune import prune
 from infra.toolchain import interpreter, run, uv
 
@@ -46,7 +46,7 @@ class Target:
 LAMBDA = Target()
 
 
-def build(agent: str, out: Path, *, model: str = "offline", target: Target = LAMBDA) -> bool:
+def build(agent: str, out: Path, *, model: str = "offline", auth: str = "iam", target: Target = LAMBDA) -> bool:
     """Make the bundle of `agent` in the folder `out`, replacing what is there. Returns False when it was already up to date.
 
     Raises `ToolMissing` without uv, `RuntimeError` with uv's own words when a wheel is missing for the target or a hash differs,
@@ -54,7 +54,7 @@ def build(agent: str, out: Path, *, model: str = "offline", target: Target = LAM
     """
     if out.exists() and not (out / MANIFEST).is_file() and any(out.iterdir()):
         raise FileExistsError(f"{out} is not a bundle of ours and is not empty; it would be replaced")
-    extras = extras_of(model, agent)
+    extras = extras_of(model, agent, auth)
     requirements = _requirements(extras)
     python = interpreter(target.python)
     manifest = _manifest(agent, extras, target, requirements, compiled=python is not None)
@@ -154,14 +154,14 @@ def manifest_of(root: Path) -> dict[str, Any] | None:
     return json.loads(text) if text else None
 
 
-def shortfall(agent: str, folder: Path, model: str) -> str | None:
-    """What `folder` lacks to be the bundle of `agent` with `model`, with the command that mends it, or None."""
+def shortfall(agent: str, folder: Path, model: str, auth: str = "iam") -> str | None:
+    """What `folder` lacks to be the bundle of `agent` with `model` and `auth`, with the command that mends it, or None."""
     manifest = manifest_of(folder)
-    missing = set(extras_of(model, agent)) - set(manifest["extras"] if manifest else ())
+    missing = set(extras_of(model, agent, auth)) - set(manifest["extras"] if manifest else ())
     if manifest and not missing:
         return None
     lack = f"the bundle in {folder} lacks {', '.join(sorted(missing))}" if manifest else f"no bundle in {folder}"
-    return f"{agent}: {lack}; run `python -m infra.bundle {agent} --model {model} --out {folder}`"
+    return f"{agent}: {lack}; run `python -m infra.bundle {agent} --model {model} --auth {auth} --out {folder}`"
 
 
 def size_of(root: Path) -> int:
@@ -175,12 +175,13 @@ def main(argv: Sequence[str] | None = None) -> None:
     parser.add_argument("agent", nargs="?", choices=list(AGENTS), help="one agent (default: every agent that cdk.json asks for)")
     parser.add_argument("--out", type=Path, help="folder of the bundle; of one folder per agent when no agent is named")
     parser.add_argument("--model", default=deployment.model, help="provider:model, whose client is put in (default: cdk.json's)")
+    parser.add_argument("--auth", default=deployment.auth, choices=AUTH_MODES, help="`jwt` puts its verifier in (default: cdk.json's)")
     options = parser.parse_args(argv)
     logging.basicConfig(level=logging.INFO, format="%(message)s", stream=sys.stderr)
     for agent in [options.agent] if options.agent else deployment.agents:
         folder = options.out or ROOT / deployment.assets
         out = (folder if options.agent and options.out else folder / agent).resolve()
-        changed = build(agent, out, model=options.model)
+        changed = build(agent, out, model=options.model, auth=options.auth)
         log.info("%s: %s, %.1f MiB in %s", agent, "built" if changed else "unchanged", size_of(out) / 2**20, out)
 
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated, Any, Literal, get_args
+from typing import Annotated, Any, Literal, Self, get_args
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationInfo, field_validator
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationInfo, field_validator, model_validator
 
-from functions.settings import Settings
+from functions.settings import Settings, check_jwt, check_secrets
 from graphs.catalog import AGENTS
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -20,10 +20,10 @@ AUTH_MODES = get_args(Settings.model_fields["auth"].annotation)
 PROVIDERS = {"openai": "openai", "deepseek": "deepseek", "anthropic": "anthropic", "bedrock": "bedrock", "bedrock_converse": "bedrock"}
 
 
-def extras_of(model: str, agent: str = "") -> tuple[str, ...]:
-    """The extras that a model and an agent need, sorted. Raises `ValueError` for a provider that no extra carries."""
+def extras_of(model: str, agent: str = "", auth: str = "iam") -> tuple[str, ...]:
+    """The extras that a model, an agent and an auth mode need, sorted. Raises `ValueError` for a provider that no extra carries."""
     own = AGENTS[agent].extras if agent else ()
-    return tuple(sorted({*own, *_extra_of_model(model)}))
+    return tuple(sorted({*own, *_extra_of_model(model), *(("jwt",) if auth == "jwt" else ())}))
 
 
 def _extra_of_model(model: str) -> tuple[str, ...]:
@@ -40,13 +40,14 @@ def _words(value: Any) -> Any:
     return [word for word in (w.strip() for w in value.split(",")) if word] if isinstance(value, str) else value
 
 
-def _number_or_object(value: Any) -> Any:
+def _from_json(value: Any) -> Any:
     return json.loads(value) if isinstance(value, str) else value
 
 
 Words = Annotated[tuple[str, ...], BeforeValidator(_words)]
 Retention = Annotated[Literal[1, 7, 14, 30, 90, 180, 365], BeforeValidator(int)]
-PerAgent = Annotated[int | dict[str, int], BeforeValidator(_number_or_object)]
+Object = Annotated[dict[str, str], BeforeValidator(_from_json)]
+PerAgent = Annotated[int | dict[str, int], BeforeValidator(_from_json)]
 
 
 class Deployment(BaseModel):
@@ -68,6 +69,14 @@ class Deployment(BaseModel):
     timeout: PerAgent = Field(TIMEOUT_SECONDS, description="Longest run in seconds; one number, or an object by agent.")
     reserved_concurrency: PerAgent = Field(default_factory=dict, description="Most environments at once: one number, or an object.")
     auth: str = Field("iam", description="Who may call: `iam` signs with SigV4; the other modes open the URL and leave it to the app.")
+    jwt_issuer: str = Field("", description="With auth `jwt`: the OpenID issuer, exactly as in its tokens.")
+    jwt_audience: str = Field("", description="With auth `jwt`: the audience of the tokens.")
+    jwt_jwks_url: str = Field("", description="With auth `jwt`: where the issuer's keys are; empty: its discovery document says it.")
+    secrets: Object = Field(
+        default_factory=dict,
+        description="Object: environment variable to the Secrets Manager secret (name or ARN) or SSM parameter (`/name` or ARN) that has "
+        "its value; the functions may read these and no others.",
+    )
     cors_origins: Words = Field((), description="Browser origins that may call the URLs; none by default.")
     retention_days: Retention = Field(30, description="Days that logs are kept.")
     removal: Literal["retain", "destroy"] = Field("retain", description="What `cdk destroy` does with tables and bucket.")
@@ -93,6 +102,12 @@ class Deployment(BaseModel):
             raise ValueError(f"auth must be one of {', '.join(AUTH_MODES)}, not {auth!r}")
         return auth
 
+    @field_validator("secrets")
+    @classmethod
+    def _have_names(cls, secrets: dict[str, str]) -> dict[str, str]:
+        check_secrets(secrets)
+        return secrets
+
     @field_validator("model")
     @classmethod
     def _carried(cls, model: str) -> str:
@@ -108,6 +123,12 @@ class Deployment(BaseModel):
         ):
             return embeddings
         raise ValueError(f"{embeddings!r} cannot be deployed: write `hashing`, or a model of Bedrock where `model` is one of Bedrock too")
+
+    @model_validator(mode="after")
+    def _jwt_is_whole(self) -> Self:
+        if self.auth == "jwt":
+            check_jwt(self.jwt_issuer, self.jwt_audience, self.jwt_jwks_url)
+        return self
 
     @property
     def keeps_data(self) -> bool:

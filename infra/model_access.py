@@ -1,8 +1,11 @@
-"""How a deployed function gets at its model: Bedrock takes the function's own role, every other provider wants a key."""
+"""What a deployed function gets at its model and its secrets with: Bedrock takes its role, every other provider wants a key."""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Collection, Mapping
+
+from functions.settings import is_parameter
 
 BEDROCK = frozenset({"bedrock", "bedrock_converse"})
 INVOKE_ACTIONS = ("InvokeModel", "InvokeModelWithResponseStream")
@@ -10,17 +13,33 @@ INVOKE_ACTIONS = ("InvokeModel", "InvokeModelWithResponseStream")
 _PROFILE = re.compile(r"(?:[a-z]{2}(?:-gov)?|apac|global)\.")
 
 
-def require_access(model: str) -> None:
-    """
+def require_access(model: str, secrets: Collection[str]) -> None:
+    """`secrets`: the variables that the function gets from secrets.
+
     Raises:
         ValueError: nothing could hand the model's provider its key. A function that answers every run with an error is no deployment.
     """
     provider = model.partition(":")[0]
-    if model != "offline" and provider not in BEDROCK:
+    key = f"{provider.upper()}_API_KEY"
+    if model != "offline" and provider not in BEDROCK and key not in secrets:
         raise ValueError(
-            f"model {model!r} cannot be deployed: the function would have no {provider.upper()}_API_KEY, since this stack holds no "
-            "secrets yet. Deploy `offline` or a Bedrock model (`bedrock_converse:…`, which needs no key), or run it on your own machine."
+            f"model {model!r} cannot be deployed: the function would have no {key}. Name the secret that holds it in the context, "
+            f'`"secrets": {{"{key}": "name or ARN"}}`, or deploy `offline` or a Bedrock model (`bedrock_converse:…`, which needs no key).'
         )
+
+
+def read_arns(secrets: Mapping[str, str], partition: str, region: str, account: str) -> dict[str, list[str]]:
+    """The one action that each kind of source needs → the ARNs it may be used on, sorted.
+
+    Secrets Manager adds six characters to a secret's name in its ARN: where only the name is known they may be any.
+    """
+    found: dict[str, list[str]] = {}
+    for source in sorted(set(secrets.values())):
+        action = "ssm:GetParameter" if is_parameter(source) else "secretsmanager:GetSecretValue"
+        kind = "ssm:{}:{}:parameter{}" if is_parameter(source) else "secretsmanager:{}:{}:secret:{}-??????"
+        arn = source if source.startswith("arn:") else f"arn:{partition}:{kind.format(region, account, source)}"
+        found.setdefault(action, []).append(arn)
+    return found
 
 
 def invoked_arns(model: str, partition: str, region: str, account: str) -> list[str]:

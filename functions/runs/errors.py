@@ -25,6 +25,7 @@ MESSAGES: dict[str, str] = {
     "STOPPED": "The run was stopped.",
     "CHECKPOINTER_NEEDED": "The agent asked a question, but its graph has no checkpointer to keep it: no answer could be taken.",
     "LEASE_LOST": "The run gave no sign of life for too long, and another has taken over its thread. Load the thread again.",
+    "SECRET_UNAVAILABLE": "A key that the agent needs cannot be read. The operator of this deployment has to check its secrets.",
     "CHECKPOINT_TOO_LARGE": "The state of this thread is too large to be stored.",
 }
 
@@ -34,6 +35,7 @@ _BY_TYPE: dict[str, str] = {
     "graphs.endings.ModelRefused": "LLM_REFUSED",
     "functions.store.errors.LeaseLost": "LEASE_LOST",
     "functions.runs.errors.CheckpointerNeeded": "CHECKPOINTER_NEEDED",
+    "functions.secrets.SecretUnavailable": "SECRET_UNAVAILABLE",
     # its cause is an AWS error, which would read as the model provider's
     "functions.store.errors.StoreError": "AGENT_INTERNAL",
     "openai.AuthenticationError": "LLM_AUTH_FAILED",

@@ -10,14 +10,12 @@ from contextlib import aclosing
 from typing import Any
 
 from ag_ui.core import (
-    PROTOCOL_VERSION,
     BaseEvent,
     EventType,
     MessagesSnapshotEvent,
     RunAgentInput,
     RunErrorEvent,
     RunFinishedEvent,
-    RunStartedEvent,
     StateSnapshotEvent,
 )
 from langchain_core.runnables import RunnableConfig
@@ -26,13 +24,13 @@ from langgraph.errors import GraphDrained
 from langgraph.pregel import Pregel
 from langgraph.runtime import RunControl
 
-from functions.runs.echo import echoed
-from functions.runs.errors import MESSAGES, CheckpointerNeeded, RunRejected, retry_after, serialize_agent_error
+from functions.runs.errors import MESSAGES, CheckpointerNeeded, RunRejected
+from functions.runs.framing import run_failed, run_started
 from functions.runs.frontend import client_configurable, frontend_tools, knows_1_0, success
 from functions.runs.lease import LEASE_SECONDS, Lease, RunInProgress, acquire
 from functions.runs.reasking import asked_again
 from functions.runs.thread import RUN_ID_KEY, Thread, has_checkpointer, public_keys, public_state, read_thread
-from functions.runs.turn import InputResolver, Turn, answered_before, plan_turn, trailing_messages
+from functions.runs.turn import InputResolver, Turn, answered_before, plan_turn
 from functions.runs.usage import UsageCounter
 from graphs.stream import AguiTransformer, MessageIdentity, Prediction, jsonable, map_interrupts, messages_to_agui, same_json
 
@@ -232,7 +230,7 @@ class AgentRun:
         """The stream: RUN_STARTED, the run, one terminal event. That one is sent when the thread is free: its reader may run it again."""
         end: BaseEvent | None = None
         try:
-            yield self._started()
+            yield run_started(self._input)
             async with aclosing(self._to_the_end()) as events:
                 async for event in events:
                     if event.type in TERMINAL:
@@ -278,10 +276,6 @@ class AgentRun:
         return self._failed(exc)
 
     # -- the run
-
-    def _started(self) -> RunStartedEvent:
-        echo = echoed(self._input, trailing_messages(self._input))
-        return RunStartedEvent(protocol_version=PROTOCOL_VERSION, thread_id=self._input.thread_id, run_id=self._input.run_id, input=echo)
 
     async def _drive(self, turn: Turn) -> AsyncGenerator[BaseEvent, None]:
         config: RunnableConfig = {**self._config, "metadata": {**self._config["metadata"], **turn.metadata}}
@@ -370,13 +364,9 @@ class AgentRun:
         return [*events, RunErrorEvent(message=MESSAGES[code], code=code, usage=self._usage.total())]
 
     def _failed(self, exc: Exception) -> list[BaseEvent]:
-        error = serialize_agent_error(exc, agent=self._agent, thread_id=self._input.thread_id, run_id=self._input.run_id)
-        log.error("run failed: %s %s", error["code"], error["name"], extra={"error": error["json"]})
-        metadata = {"name": error["name"]} | ({"detail": error["json"]["causes"]} if self._debug else {})
-        if (seconds := retry_after(exc)) is not None:
-            metadata["retryAfter"] = seconds
-        events = self._transformer.close(failed=error["message"])
-        return [*events, RunErrorEvent(message=error["message"], code=error["code"], usage=self._usage.total(), metadata=metadata)]
+        message, code, metadata = run_failed(exc, self._input, agent=self._agent, debug=self._debug)
+        events = self._transformer.close(failed=message)
+        return [*events, RunErrorEvent(message=message, code=code, usage=self._usage.total(), metadata=metadata)]
 
 
 def harmless(configurable: Mapping[str, Any]) -> dict[str, Any]:

@@ -14,6 +14,8 @@ from botocore.config import Config
 if TYPE_CHECKING:
     from mypy_boto3_dynamodb import DynamoDBClient
     from mypy_boto3_s3 import S3Client
+    from mypy_boto3_secretsmanager import SecretsManagerClient
+    from mypy_boto3_ssm import SSMClient
 
 T = TypeVar("T")
 R = TypeVar("R")
@@ -32,6 +34,8 @@ CONFIG = Config(
     parameter_validation=False,  # what is sent is made here, and checking its form again takes a twentieth of a call
 )
 """Timeouts in seconds. One connection for every thread that may call: botocore throws surplus ones away after each use."""
+SECRETS_CONFIG = Config(connect_timeout=2, read_timeout=5, retries={"mode": "standard", "total_max_attempts": 3})
+"""A run waits for its keys no longer than this."""
 
 
 def dynamodb_client(endpoint_url: str | None = None, region_name: str | None = None) -> DynamoDBClient:
@@ -41,6 +45,14 @@ def dynamodb_client(endpoint_url: str | None = None, region_name: str | None = N
 
 def s3_client(endpoint_url: str | None = None, region_name: str | None = None) -> S3Client:
     return boto3.session.Session().client("s3", endpoint_url=endpoint_url, region_name=region_name or _region(), config=CONFIG)
+
+
+def secrets_client() -> SecretsManagerClient:
+    return boto3.session.Session().client("secretsmanager", region_name=_region(), config=SECRETS_CONFIG)
+
+
+def ssm_client() -> SSMClient:
+    return boto3.session.Session().client("ssm", region_name=_region(), config=SECRETS_CONFIG)
 
 
 def _region() -> str | None:

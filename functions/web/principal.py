@@ -17,6 +17,11 @@ _POOLED = re.compile(r":(?:assumed-role/.+/)?CognitoIdentityCredentials$")
 
 def principal_of(settings: Settings) -> Callable[[Request], str]:
     """The rule of `AGENTS_AUTH`, as a FastAPI dependency."""
+    if settings.auth == "jwt":
+        # here, not above: the other modes' bundles carry no PyJWT
+        from functions.web.tokens import Tokens
+
+        return Tokens(settings).principal
     return {"iam": _iam, "none": _nobody}[settings.auth]
 
 

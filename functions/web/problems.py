@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Mapping
 
 from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
@@ -21,9 +22,9 @@ CODES = {401: "UNAUTHORIZED", 403: "FORBIDDEN", 404: "NOT_FOUND", 405: "METHOD_N
 class Problem(Exception):
     """An answer with an error status."""
 
-    def __init__(self, status: int, code: str, message: str) -> None:
+    def __init__(self, status: int, code: str, message: str, headers: Mapping[str, str] | None = None) -> None:
         super().__init__(message)
-        self.status, self.code, self.message = status, code, message
+        self.status, self.code, self.message, self.headers = status, code, message, headers or {}
 
 
 def install(app: FastAPI) -> None:
@@ -42,7 +43,9 @@ def answer(status: int, code: str, message: str, **more: str) -> JSONResponse:
 async def _problem(request: Request, error: Exception) -> JSONResponse:
     assert isinstance(error, (Problem, RunRejected))
     run = {"runId": error.run_id} if isinstance(error, RunInProgress) else {}
-    return answer(error.status, error.code, error.message, **run)
+    refused = answer(error.status, error.code, error.message, **run)
+    refused.headers.update(error.headers if isinstance(error, Problem) else {})
+    return refused
 
 
 async def _http(request: Request, error: Exception) -> JSONResponse:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterable
 from typing import Any
 
 from ag_ui.core import BaseEvent, RunAgentInput
@@ -13,6 +13,7 @@ from fastapi.responses import Response
 from functions.runs import AgentRun
 from functions.runs.connect import connect_events
 from functions.runs.errors import RunRejected
+from functions.runs.framing import never_begun
 from functions.web.current import Caller, Here
 from functions.web.knowledge import check_kb
 from functions.web.openapi import body_of
@@ -53,6 +54,10 @@ async def run(request: Request, served: Here, who: Caller) -> Response:
     input = await read_run_input(request, served.settings.max_body_bytes)
     options = served.agent.options(input)
     await check_kb(served, options.configurable.get("kbId"), who)
+    try:
+        served = await served.with_its_keys()
+    except Exception as exc:  # noqa: BLE001 - whatever keeps an agent from being made ends in RUN_ERROR, and in the log with its stack
+        return _never_begun(served, input, exc)
     agent_run = _agent_run(served, request, who, input, options)
     await _prepare(agent_run)
     return EventStream(
@@ -97,6 +102,11 @@ def _agent_run(served: Served, request: Request, who: str, input: RunAgentInput,
     )
 
 
+def _never_begun(served: Served, input: RunAgentInput, exc: Exception) -> Response:
+    events = never_begun(exc, input, agent=served.agent.spec.name, debug=served.settings.debug)
+    return EventStream(_each(events), heartbeat=served.settings.heartbeat_seconds)
+
+
 async def _prepare(run: AgentRun) -> None:
     """Lets a rejected input be an HTTP error. Anything else that fails here fails again on the stream, where it belongs; so does a wrong
     answer to a question: a client that resumes reads `RUN_ERROR`, and keeps the question open."""
@@ -109,6 +119,6 @@ async def _prepare(run: AgentRun) -> None:
         log.exception("the thread could not be read before the stream")
 
 
-async def _each(events: list[BaseEvent]) -> AsyncIterator[BaseEvent]:
+async def _each(events: Iterable[BaseEvent]) -> AsyncIterator[BaseEvent]:
     for event in events:
         yield event

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from ag_ui.core import RunAgentInput
@@ -19,12 +19,13 @@ from functions.store import keys
 from functions.store.checkpoints import DynamoDBSaver
 from functions.store.clients import dynamodb_client
 from functions.store.threads import Threads
-from graphs.catalog import AGENTS, AgentSpec
+from graphs.catalog import AGENTS, AgentSpec, Deps
 from graphs.stream.parts import text_of
 
 if TYPE_CHECKING:
     from mypy_boto3_dynamodb import DynamoDBClient
 
+    from functions.web.rebuilt import Rebuilt
     from graphs.knowledge import KnowledgeSource
 
 log = logging.getLogger(__name__)
@@ -35,13 +36,18 @@ Graph = Pregel[Any, Any, Any, Any]
 @dataclass(frozen=True, slots=True)
 class Served:
     """An agent with everything it needs. `state_keys` None: a graph of one's own, whose state is shown whole. `knowledge`: what its graph
-    was built with."""
+    was built with. `rebuilt`: where runs get the agent, if its keys are secrets; the one here shows threads, and has none."""
 
     agent: ServedAgent
     settings: Settings
     threads: Threads | None
     state_keys: Sequence[str] | None
     knowledge: KnowledgeSource | None = None
+    rebuilt: Rebuilt | None = None
+
+    async def with_its_keys(self) -> Served:
+        """What a run is made with. Raises `functions.secrets.SecretUnavailable`, or what keeps the agent from being made."""
+        return self if self.rebuilt is None else replace(self, agent=await self.rebuilt.now())
 
     @property
     def offline(self) -> bool:
@@ -80,8 +86,18 @@ def serve_agent(name: str, settings: Settings, graph: Graph | None = None, check
     client = dynamodb_client() if checkpointer is None else None
     saver = checkpointer or _saver(settings, client)
     threads = Threads(f"{settings.table_prefix}threads", client=client, ttl_seconds=settings.ttl_seconds) if client is not None else None
-    deps = make_deps(spec, settings)
-    return Served(ServedAgent(spec, compile_agent(spec, deps, saver)), settings, threads, spec.state_keys, deps.knowledge)
+
+    def build(deps: Deps) -> ServedAgent:
+        return ServedAgent(spec, compile_agent(spec, deps, saver))
+
+    if not settings.secrets:
+        deps = make_deps(spec, settings)
+        return Served(build(deps), settings, threads, spec.state_keys, deps.knowledge)
+    from functions.web.rebuilt import Rebuilt
+
+    deps = make_deps(spec, settings.model_copy(update={"model": "offline"}))
+    rebuilt = Rebuilt(settings, lambda settings: build(make_deps(spec, settings)))
+    return Served(build(deps), settings, threads, spec.state_keys, deps.knowledge, rebuilt)
 
 
 def _saver(settings: Settings, client: DynamoDBClient | None) -> DynamoDBSaver:

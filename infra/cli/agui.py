@@ -10,7 +10,7 @@ from urllib.parse import quote, urlsplit
 
 import httpx
 
-from infra.cli.signing import signer_for
+from infra.cli.signing import Bearer, signer_for
 
 Event = dict[str, Any]
 LOCAL_HOSTS = ("127.0.0.1", "localhost", "::1")
@@ -23,16 +23,19 @@ class NoAnswer(Exception):
 
 
 class Agent:
-    """One function URL. Raises `NoAnswer` for what is none."""
+    """One function URL. Raises `NoAnswer` for what is none, and for a token that the way there would show to everybody."""
 
-    def __init__(self, url: str) -> None:
+    def __init__(self, url: str, token: str | None = None) -> None:
         self.url = url if url.endswith("/") else url + "/"
         try:
-            host = urlsplit(self.url).hostname or ""
+            parts = urlsplit(self.url)
         except ValueError as exc:
             raise NoAnswer(f"{url} is no URL: {exc}") from exc
+        host = parts.hostname or ""
+        if token and parts.scheme != "https" and host not in LOCAL_HOSTS:
+            raise NoAnswer(f"A token goes over https only, and {url} is not.")
         # a proxy of the environment is for the world outside, never for this machine
-        self._client = httpx.Client(timeout=TIMEOUT, trust_env=host not in LOCAL_HOSTS, auth=signer_for(host))
+        self._client = httpx.Client(timeout=TIMEOUT, trust_env=host not in LOCAL_HOSTS, auth=Bearer(token) if token else signer_for(host))
 
     def run(self, body: Event) -> Iterator[Event]:
         """POSTs a RunAgentInput and yields the events as they come. Raises `NoAnswer`."""

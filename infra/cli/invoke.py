@@ -20,6 +20,10 @@ def invoke(
     ] = None,
     url: Annotated[str | None, typer.Option(help="The agent's function URL; by default that of `agents dev`.")] = None,
     state: Annotated[str, typer.Option(help='Shared state that goes along, a JSON object: \'{"documentBaseline": "…"}\'.')] = "{}",
+    token: Annotated[
+        str | None,
+        typer.Option(envvar="AGENTS_TOKEN", help="Bearer token of a deployment with auth `jwt`; it is sent instead of a signature."),
+    ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print the events, one JSON object a line.")] = False,
 ) -> None:
     """One run in the terminal, streamed; interrupts are asked and answered.
@@ -36,7 +40,7 @@ def invoke(
     thread = thread or str(uuid.uuid4())
     prompt = _prompt if sys.stdin.isatty() else None
     try:
-        agent = Agent(url or f"http://127.0.0.1:8000/agents/{name}/")
+        agent = Agent(url or f"http://127.0.0.1:8000/agents/{name}/", token)
         entries = None if resume is None else resume_entries(resume, lambda: agent.interrupts(thread))
         code = Session(agent, name, thread, url, as_json=as_json, prompt=prompt).talk(
             run_input(thread, text=text, resume=entries, state=given)

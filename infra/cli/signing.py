@@ -1,4 +1,4 @@
-"""SigV4 for function URLs with IAM auth, with the credentials that the AWS tools use."""
+"""What proves to a function URL who is calling: SigV4 with the credentials that the AWS tools use, or a bearer token."""
 
 from __future__ import annotations
 
@@ -31,6 +31,17 @@ class SigV4(httpx.Auth):
             signed = AWSRequest(request.method, str(request.url), headers=hashed, data=request.content)
             SigV4Auth(credentials, "lambda", self._region).add_auth(signed)
             request.headers.update(dict(signed.headers.items()))
+        yield request
+
+
+class Bearer(httpx.Auth):
+    """Sends the token that a deployment with auth `jwt` asks for."""
+
+    def __init__(self, token: str) -> None:
+        self._token = token
+
+    def auth_flow(self, request: httpx.Request) -> Generator[httpx.Request, httpx.Response, None]:
+        request.headers["authorization"] = f"Bearer {self._token}"
         yield request
 
 

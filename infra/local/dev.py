@@ -159,6 +159,7 @@ def site(options: Options, settings: Settings, listener: socket.socket) -> Site:
             "offline": offline,
             "prompts": AGENTS[name].prompts,
             "routes": AGENTS[name].routes,
+            **({"auth": "jwt"} if settings.auth == "jwt" else {}),
         }
         for name in options.agents
     }

@@ -101,7 +101,8 @@ class FunctionVariables:
             "AWS_SAM_LOCAL": "true",
             "LAMBDA_TASK_ROOT": str(ROOT),
             "AGENTS_NAME": agent,
-            "AGENTS_AUTH": "none",
+            "AGENTS_AUTH": "jwt" if self.user.get("AGENTS_AUTH") == "jwt" else "none",
+            "AGENTS_SECRETS": "{}",  # a laptop's keys are in its environment; the local store has none
             "AGENTS_BUCKET": BUCKET,
             "AGENTS_CORS": "false",
             "AGENTS_FUNCTION_URLS": json.dumps(dict(self.urls)),

@@ -195,22 +195,28 @@ def test_a_model_without_a_carrier_is_named(model: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("held", "model", "lack"),
+    ("held", "model", "auth", "lack"),
     [
-        (None, "offline", "no bundle in"),
-        ([], "offline", None),
-        ([], "openai:gpt-5", "lacks openai"),
-        (["openai"], "openai:gpt-5", None),
-        (["openai"], "offline", None),
+        (None, "offline", "iam", "no bundle in"),
+        ([], "offline", "iam", None),
+        ([], "openai:gpt-5", "iam", "lacks openai"),
+        (["openai"], "openai:gpt-5", "iam", None),
+        (["openai"], "offline", "none", None),
+        (["openai"], "openai:gpt-5", "jwt", "lacks jwt"),
+        (["jwt"], "offline", "jwt", None),
     ],
 )
-def test_what_a_bundle_lacks_is_said_with_its_remedy(tmp_path: Path, held: list[str] | None, model: str, lack: str | None) -> None:
+def test_what_a_bundle_lacks_is_said_with_its_remedy(
+    tmp_path: Path, held: list[str] | None, model: str, auth: str, lack: str | None
+) -> None:
     """A deployment that needs more than was bundled is told the command that bundles it."""
     if held is not None:
         (tmp_path / MANIFEST).write_text(json.dumps({"extras": held}), encoding="utf-8")
-    problem = shortfall("dev", tmp_path, model)
+    problem = shortfall("dev", tmp_path, model, auth)
     assert (problem is None) == (lack is None)
-    assert lack is None or (problem and lack in problem and f"python -m infra.bundle dev --model {model} --out {tmp_path}" in problem)
+    assert lack is None or (
+        problem and lack in problem and f"python -m infra.bundle dev --model {model} --auth {auth} --out {tmp_path}" in problem
+    )
 
 
 def test_a_folder_of_somebody_else_is_not_replaced(tmp_path: Path) -> None:

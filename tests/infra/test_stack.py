@@ -238,11 +238,50 @@ def test_a_bedrock_model_may_be_named_by_its_arn(synth: Synth) -> None:
 @pytest.mark.parametrize(("model", "lacks"), [("openai:gpt-5", "OPENAI_API_KEY"), ("anthropic:claude-x", "ANTHROPIC_API_KEY")])
 @pytest.mark.usefixtures("synth")
 def test_a_model_without_its_key_is_not_deployed(model: str, lacks: str) -> None:
-    """The stack holds no secrets: a function that fails at every run is refused with what it would lack, before anything is made."""
+    """A function that fails at every run is refused with what it would lack and where to name it, before anything is made."""
     from infra.app import build_app
 
-    with pytest.raises(ValueError, match=rf"{model}.*{lacks}.*bedrock_converse"):
-        build_app({"model": model})
+    with pytest.raises(ValueError, match=rf"{model}.*{lacks}.*secrets.*bedrock_converse"):
+        build_app({"model": model, "secrets": {"OTHER_API_KEY": "x"}})
+
+
+ISSUER = "https://id.example/realms/a"
+
+
+@pytest.mark.parametrize("agent", AGENTS)
+def test_tokens_open_the_url_and_not_the_app(synth: Synth, agent: str) -> None:
+    """With `jwt` AWS lets every request through, and the app, told whose tokens it takes, decides; a browser may send them."""
+    rules = {"auth": "jwt", "jwt_issuer": ISSUER, "jwt_audience": "agents"}
+    template = synth(**rules, cors_origins="https://a.example")
+    url = properties(template, "AWS::Lambda::Url", f"agents/{agent}/")
+    assert (url["AuthType"], "authorization" in url["Cors"]["AllowHeaders"]) == ("NONE", True)
+    variables = properties(template, "AWS::Lambda::Function", f"agents/{agent}/")["Environment"]["Variables"]
+    assert {name: variables[f"AGENTS_{name.upper()}"] for name in rules} == rules
+    assert "AGENTS_JWT_JWKS_URL" not in variables
+    assert not any(name.startswith("AGENTS_JWT") for name in _variables(synth(), agent))
+
+
+def _variables(template: Template, agent: str) -> dict[str, Any]:
+    found: dict[str, Any] = properties(template, "AWS::Lambda::Function", f"agents/{agent}/")["Environment"]["Variables"]
+    return found
+
+
+SECRET_ARN = "arn:aws:secretsmanager:eu-west-1:123456789012:secret:openai-AbCdEf"
+
+
+def test_a_role_may_read_its_secrets_and_no_others(synth: Synth) -> None:
+    """By exact ARN; of a secret known by its name, the six characters that AWS adds may be any. Only names are in the environment."""
+    secrets = {"OPENAI_API_KEY": SECRET_ARN, "ANTHROPIC_API_KEY": "team/anthropic", "TUSHARE": "/agents/tushare"}
+    template = synth(model="openai:gpt-5", secrets=secrets)
+    statements = properties(template, "AWS::IAM::Policy", "agents/dev/")["PolicyDocument"]["Statement"]
+    read = {s["Action"]: s["Resource"] for s in statements if s["Action"] in ("secretsmanager:GetSecretValue", "ssm:GetParameter")}
+    named = ["arn:", PARTITION, ":secretsmanager:", REGION, ":", ACCOUNT, ":secret:team/anthropic-??????"]
+    assert read["secretsmanager:GetSecretValue"] == [SECRET_ARN, {"Fn::Join": ["", named]}]
+    assert read["ssm:GetParameter"]["Fn::Join"][1] == ["arn:", PARTITION, ":ssm:", REGION, ":", ACCOUNT, ":parameter/agents/tushare"]
+    variables = _variables(template, "dev")
+    assert json.loads(variables["AGENTS_SECRETS"]) == secrets
+    assert not variables.keys() & secrets.keys()
+    assert "AGENTS_SECRETS" not in _variables(synth(), "dev")
 
 
 def test_outputs_name_every_url_by_its_agent(synth: Synth) -> None:
@@ -271,6 +310,10 @@ def test_the_context_chooses_agents_and_their_size(synth: Synth) -> None:
         ({"agents": "dev,nobody"}, "nobody"),
         ({"agents": ""}, "agents"),
         ({"auth": "maybe"}, "maybe"),
+        ({"auth": "jwt"}, "jwt_issuer"),
+        ({"auth": "jwt", "jwt_issuer": "http://id.example", "jwt_audience": "agents"}, "https"),
+        ({"secrets": '{"AWS_REGION": "x"}'}, "AWS_REGION"),
+        ({"secrets": "sk-1234"}, "secrets"),
         ({"removal": "keep"}, "removal"),
         ({"retention_days": "31"}, "retention_days"),
         ({"memory": "lots"}, "memory"),

@@ -16,8 +16,7 @@ from functions.runs.connect import connect_events
 from graphs.catalog import AGENTS, Deps
 from graphs.models import ScriptedModel, make_model
 from graphs.stream import write_agui_assistant_text, write_agui_event
-from tests.scenarios import tushare
-from tests.scenarios import writing
+from tests.scenarios import tushare, writing
 from tests.scenarios.telling import KeptThread
 from tests.support.agent_thread import Json, Run, calling, cancelled, resolved, single
 from tests.support.small_graphs import pieces, react, speaking, text

@@ -35,8 +35,10 @@ export function uuid() {
 }
 
 export class Agent {
-  constructor(url) {
+  /** `token()`: what is sent as a bearer token, "" for nothing. */
+  constructor(url, token = () => "") {
     this.url = url.endsWith("/") ? url : `${url}/`;
+    this.token = token;
   }
 
   /** Events of one run. `input`: threadId, runId, messages, state, resume? (AG-UI names). */
@@ -53,7 +55,7 @@ export class Agent {
     let terminal = null;
     let started = false;
     try {
-      for await (const event of readEvents((await post(url, body, signal)).body)) {
+      for await (const event of readEvents((await post(url, body, signal, this.token())).body)) {
         started = true;
         if (TERMINAL.has(event.type)) terminal = event;
         yield event;
@@ -70,10 +72,14 @@ function envelope(input) {
   return { protocolVersion: PROTOCOL_VERSION, tools: [], context: [], forwardedProps: {}, ...input };
 }
 
-async function post(url, body, signal) {
+async function post(url, body, signal, token) {
   const response = await fetch(url, {
     method: "POST",
-    headers: { "Content-Type": "application/json", Accept: "text/event-stream" },
+    headers: {
+      "Content-Type": "application/json",
+      Accept: "text/event-stream",
+      ...(token && { Authorization: `Bearer ${token}` }),
+    },
     body: JSON.stringify(body),
     signal,
   });

@@ -1,4 +1,4 @@
-// Which agents there are: config.json beside this page, `{agents: [{name, title, description, url, offline, prompts?}]}`.
+// Which agents there are: config.json beside this page, `{agents: [{name, title, description, url, offline, prompts?, auth?}]}`.
 
 const ANY = ["Hello! What can you do?"];
 

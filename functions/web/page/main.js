@@ -20,6 +20,7 @@ import { MessageList } from "./view/message_list.js";
 import { Follower } from "./view/scroll.js";
 import { StatusLine } from "./view/status.js";
 import { tabs } from "./view/tabs.js";
+import { TokenField } from "./view/token_field.js";
 import { welcome } from "./view/welcome.js";
 
 const $ = (id) => document.getElementById(id);
@@ -40,6 +41,7 @@ class Page {
   #follower = new Follower($("scroller"), $("to-end"));
   #agentsDrawer = new Drawer("agents", $("agents-pane"), $("agents-button"), $("backdrop"));
   #documents = new Documents($("documents-button"));
+  #token = new TokenField($("token-root"), () => this.session.connect());
   #draw = eachFrame(() => this.#drawNow());
 
   constructor(agents) {
@@ -48,7 +50,7 @@ class Page {
     $("status").append(this.#status.root);
     $("composer").append(this.#composer.root);
     tabs($("events-tabs"));
-    new Citations($("messages"), () => this.agent.url);
+    new Citations($("messages"), () => this.agent);
     new Drawer("events", $("events-pane"), $("events-button"), $("backdrop"), "events-pane");
     $("events-close").addEventListener("click", () => $("events-button").click());
     $("new-thread").addEventListener("click", () => this.newThread());
@@ -110,6 +112,7 @@ class Page {
     this.picker.draw(agent.name);
     this.#documents.show(agent);
     this.#panelOpened = this.#openPanel(session).catch((error) => session === this.session && session.report(panelNotice(error)));
+    this.#token.draw(agent);
     this.#draw();
     if (threadId) session.connect();
   }

@@ -6,7 +6,7 @@ export const LOST = { tone: "info", title: "Connection lost", detail: "Reading t
 
 const ADVICE = {
   400: "The request was not understood. Start a new thread and try again.",
-  401: "The function URL wants a signed-in caller. Sign in, or set AGENTS_AUTH=none on a private machine.",
+  401: "The function URL wants a signed-in caller. Put a valid access token into the field below the agents, or sign in.",
   403: "You are not allowed to call this function URL. Check its auth type and your permissions.",
   404: "There is no agent at this address. Check the URL in config.json.",
   409: "This thread is busy or has moved on. Reload it and try again.",

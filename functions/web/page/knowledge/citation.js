@@ -13,9 +13,9 @@ export class Citations {
     el("header", { class: "sheet-head" }, this.#title, this.#close), this.#where, this.#text);
   #asked = 0;
 
-  /** `root`: where links are listened for; `url`: of the agent that they are asked of. */
-  constructor(root, url) {
-    this.url = url;
+  /** `root`: where links are listened for; `agent()`: who is asked for what they lead to. */
+  constructor(root, agent) {
+    this.agent = agent;
     document.body.append(this.#dialog);
     this.#close.addEventListener("click", () => this.#dialog.close());
     this.#dialog.addEventListener("click", ({ target }) => target === this.#dialog && this.#dialog.close());
@@ -35,7 +35,7 @@ export class Citations {
     if (!this.#dialog.open) this.#dialog.showModal();
     this.#title.focus();
     try {
-      const passage = await new Knowledge(this.url()).passage(link);
+      const passage = await new Knowledge(this.agent()).passage(link);
       if (asked === this.#asked) this.#say(passage.headings.at(-1) ?? passage.docId, where(passage), passage.text);
     } catch (error) {
       if (asked === this.#asked) this.#say(label, error.message || "The passage could not be read.", "");

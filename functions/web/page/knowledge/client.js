@@ -1,13 +1,14 @@
 // Knowledge bases behind a function URL: GET <url>kb reads a cited passage; bases, documents, import and delete where the agent serves them.
 
 import { Agent, refusal } from "../agent.js";
+import { tokenFor } from "../token.js";
 import * as choice from "./choice.js";
 
 /** The client of one agent; what it runs is asked of the knowledge base that was chosen for it. */
 export class KnowledgeAgent extends Agent {
-  constructor({ url, name }) {
-    super(url);
-    this.name = name;
+  constructor(agent) {
+    super(agent.url, tokenFor(agent));
+    this.name = agent.name;
   }
 
   run(input, signal) {
@@ -18,8 +19,9 @@ export class KnowledgeAgent extends Agent {
 
 /** Every call throws HttpError when it is refused, TypeError when the agent cannot be reached. */
 export class Knowledge {
-  constructor(url) {
-    this.url = url.endsWith("/") ? url : `${url}/`;
+  constructor(agent) {
+    this.url = agent.url.endsWith("/") ? agent.url : `${agent.url}/`;
+    this.token = tokenFor(agent);
   }
 
   /** {headings, text, docId, kbId, …} of a link `/kb?doc=…&chunk=…`. */
@@ -53,8 +55,10 @@ export class Knowledge {
     if (!ended) throw new TypeError("the answer broke off");
   }
 
-  async #ask(path, options) {
-    const response = await fetch(this.url + path, options);
+  async #ask(path, options = {}) {
+    const token = this.token();
+    const headers = { ...options.headers, ...(token && { Authorization: `Bearer ${token}` }) };
+    const response = await fetch(this.url + path, { ...options, headers });
     if (!response.ok) throw await refusal(response);
     return response;
   }

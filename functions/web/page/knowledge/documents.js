@@ -47,7 +47,7 @@ export class Documents {
   }
 
   get #client() {
-    return new Knowledge(this.#agent.url);
+    return new Knowledge(this.#agent);
   }
 
   #label() {

@@ -1,0 +1,134 @@
+"""What `agents invoke --url` sends proves who is calling: its SigV4 signature by a verifier that shares no code with the signer."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+
+import httpx
+import pytest
+from typer.testing import CliRunner
+
+from infra.cli import app
+from infra.cli.agui import Agent, NoAnswer, run_input
+from infra.cli.signing import SigV4
+from tests.support.sigv4 import WrongSignature, signing_key, verify
+
+REGION = "eu-west-1"
+SECRET = "wJalrXUtnFEMI/K7MDENG+bPxRfiCYEXAMPLEKEY"
+FINISHED = 'data: {"type": "RUN_STARTED"}\n\ndata: {"type": "RUN_FINISHED"}\n\n'
+
+
+@dataclass
+class Sent:
+    """One request as it came over the wire."""
+
+    method: str
+    target: str
+    headers: dict[str, str]
+    body: bytes
+
+    def verify(self, **instead: object) -> None:
+        said = {"method": self.method, "target": self.target, "headers": self.headers, "body": self.body} | instead
+        verify(**said, secret=SECRET, region=REGION)  # type: ignore[arg-type]  # a test may say something else
+
+
+@dataclass
+class Listener:
+    address: str = ""
+    sent: list[Sent] = field(default_factory=list)
+
+
+@pytest.fixture
+def listener() -> Iterator[Listener]:
+    """Keeps what it is sent; every POST is a run that is done."""
+    heard = Listener()
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_POST(self) -> None:
+            body = self.rfile.read(int(self.headers.get("content-length", "0")))
+            heard.sent.append(Sent(self.command, self.path, {name.lower(): value for name, value in self.headers.items()}, body))
+            self.send_response(200)
+            self.end_headers()
+            self.wfile.write(FINISHED.encode())
+
+        do_GET = do_POST
+
+        def log_message(self, format: str, *args: object) -> None:
+            """Not on the tests' stderr."""
+
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    serving = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
+    serving.start()
+    heard.address = f"http://127.0.0.1:{server.server_port}/"
+    yield heard
+    server.shutdown()
+    serving.join()
+    server.server_close()
+
+
+@pytest.fixture(autouse=True)
+def credentials(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("AWS_ACCESS_KEY_ID", "AKIDEXAMPLE")
+    monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", SECRET)
+
+
+def test_the_verifier_is_right() -> None:
+    """The example of AWS's documentation on deriving a signing key, and the published signature of its `get-vanilla` test."""
+    key = signing_key("wJalrXUtnFEMI/K7MDENG+bPxRfiCYEXAMPLEKEY", "20120215", "us-east-1", "iam")
+    assert key.hex() == "f4780e2d9f65fa895f9c67b32ce1baf0b0d8a43505a000a1a9e090d414db404d"
+
+
+def test_a_signed_run_is_accepted(listener: Listener, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The client's own POST, body and all; the hash of the body is sent and signed."""
+    monkeypatch.setattr("infra.cli.agui.signer_for", lambda host: SigV4(REGION))
+    assert list(Agent(listener.address).run(run_input("t", text="你好, hello")))[-1]["type"] == "RUN_FINISHED"
+    [sent] = listener.sent
+    sent.verify()
+    assert "x-amz-security-token" not in sent.headers
+
+
+def test_a_session_token_is_signed_too(listener: Listener, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Temporary credentials, as roles and single sign-on give them."""
+    monkeypatch.setenv("AWS_SESSION_TOKEN", "FwoGZXIvYXdzEXAMPLE//token==")
+    httpx.post(listener.address, content=b"{}", auth=SigV4(REGION), trust_env=False)
+    assert listener.sent[0].headers["x-amz-security-token"] == "FwoGZXIvYXdzEXAMPLE//token=="
+    listener.sent[0].verify()
+
+
+@pytest.mark.parametrize("path", ["threads/t/state", "threads/..%2Fa%3Fb%23c/state", "threads/%E4%BD%A0/events?after=2&b=&a=x%20y%2Bz%2F"])
+def test_every_address_is_signed_as_it_is_sent(listener: Listener, path: str) -> None:
+    """Encoded characters in the path and the query."""
+    httpx.get(listener.address + path, auth=SigV4(REGION), trust_env=False)
+    listener.sent[0].verify()
+
+
+@pytest.mark.parametrize(
+    "change",
+    [{"body": b'{"a":2}'}, {"method": "GET"}, {"target": "/connect"}, {"target": "/?x=1"}],
+    ids=["body", "method", "path", "query"],
+)
+def test_what_was_changed_on_the_way_is_seen(listener: Listener, change: dict[str, object]) -> None:
+    """The verifier does refuse: it accepts what was signed and nothing else."""
+    httpx.post(listener.address, content=b'{"a":1}', auth=SigV4(REGION), trust_env=False)
+    listener.sent[0].verify()
+    with pytest.raises(WrongSignature):
+        listener.sent[0].verify(**change)
+
+
+def test_a_token_is_sent_instead_of_a_signature(listener: Listener, monkeypatch: pytest.MonkeyPatch) -> None:
+    """`--token`, or AGENTS_TOKEN, which no list of processes shows; it beats the AWS credentials."""
+    monkeypatch.setattr("infra.cli.agui.signer_for", lambda host: SigV4(REGION))
+    invoke = ["invoke", "dev", "hi", "--url", listener.address]
+    assert CliRunner().invoke(app, [*invoke, "--token", "a.b.c"]).exit_code == 0
+    assert CliRunner().invoke(app, invoke, env={"AGENTS_TOKEN": "d.e.f"}).exit_code == 0
+    assert [sent.headers["authorization"] for sent in listener.sent] == ["Bearer a.b.c", "Bearer d.e.f"]
+    assert "x-amz-date" not in listener.sent[0].headers
+
+
+def test_a_token_is_not_shown_to_the_network() -> None:
+    """Plain http is for this machine; elsewhere nothing is sent."""
+    with pytest.raises(NoAnswer, match="https only"):
+        Agent("http://agents.example/", "a.b.c")
