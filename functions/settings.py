@@ -26,6 +26,7 @@ class Settings(BaseSettings):
     name: str = Field(default="", description="The agent that this function serves, a key of `graphs.catalog.AGENTS`.")
     model: str = Field(default="offline", description="Chat model as `provider:model`; `offline` is the scripted model that needs no key.")
     openai_model: str = Field(default="", validation_alias="OPENAI_MODEL", description="The model that `AGENTS_MODEL=openai` means.")
+    claude_folder: str = Field(default="", description="Folder that claudeAgent reads and runs commands in; empty: this project's own.")
     offline_delay_ms: int = Field(default=12, ge=0, le=5_000, description="Pause of the offline model between two tokens, in milliseconds.")
     table_prefix: str = Field(default="agents-", description="Prefix of the DynamoDB table names.")
     bucket: str = Field(default="", description="S3 bucket for payloads over 350 KB; empty: they are stored in chunks in the table.")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib import import_module
+from importlib.util import find_spec
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
@@ -13,6 +14,7 @@ if TYPE_CHECKING:
     from langchain_core.tools import BaseTool
     from langgraph.graph import StateGraph
 
+    from graphs.claude.setup import ClaudeSetup
     from graphs.knowledge import Knowledge
     from graphs.offline import Script
 
@@ -27,6 +29,7 @@ class Deps:
     model: BaseChatModel | None
     knowledge: Knowledge | None = None
     tools: Sequence[BaseTool] | None = None
+    claude: ClaudeSetup | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,6 +75,8 @@ class AgentSpec:
     prompts: tuple[str, ...] = ()  # what the page suggests to say first
     parts: tuple[str, ...] = ()  # fields of `Deps` that `functions.parts` makes for it, beside the model
     extras: tuple[str, ...] = ()  # extras of pyproject.toml that its bundle carries, beside its model's
+    packages: tuple[str, ...] = ()  # modules that `extras` bring and without which it cannot run
+    providers: tuple[str, ...] = ()  # of models that it works with, beside the offline one; none: any
 
     def build(self, deps: Deps) -> StateGraph[Any, Any, Any, Any]:
         """The agent's graph, not compiled."""
@@ -80,6 +85,16 @@ class AgentSpec:
     def read_options(self, state: Mapping[str, Any], forwarded: Mapping[str, Any]) -> Options:
         """What the client asked for, cleaned; empty for an agent without options."""
         return cast(OptionsReader, _load(self.options))(state, forwarded) if self.options else Options()
+
+    def unavailable(self, model: str) -> str | None:
+        """Why it cannot run on this machine with `model`, and what mends that; None: it can. Imports nothing."""
+        if missing := [package for package in self.packages if find_spec(package) is None]:
+            wanted = " ".join(f"--extra {extra}" for extra in self.extras)
+            return f"{self.name} needs the package {', '.join(missing)}, which is not installed. Install it with: uv sync {wanted}"
+        if self.providers and model != "offline" and model.partition(":")[0] not in self.providers:
+            wanted = ", ".join(f"{provider}:MODEL" for provider in self.providers)
+            return f"{self.name} works with some providers' models only, and this one is {model}. Set AGENTS_MODEL to one of: {wanted}, offline."
+        return None
 
     def offline_script(self) -> Script | None:
         """What the offline model does for this agent alone; None: nothing."""
@@ -92,6 +107,27 @@ def _load(path: str) -> Callable[..., Any]:
 
 
 _SPECS = (
+    AgentSpec(
+        name="claudeAgent",
+        title="Claude Agent",
+        description="The Claude Agent SDK over a folder: it reads, searches and runs commands, and asks you before it goes on the network.",
+        module="graphs.claude.graph:build",
+        state_keys=(),
+        default_text="Outline this repository: what is in it, and where to begin reading.",
+        needs_model=False,
+        script="graphs.claude.script:reply",
+        prompts=(
+            "Outline this repository",
+            "Find every TODO",
+            "Read README.md",
+            "Run: ls",
+            "Fetch https://example.com",
+        ),
+        parts=("claude",),
+        extras=("claude",),
+        packages=("claude_agent_sdk",),
+        providers=("anthropic", "bedrock", "bedrock_converse"),
+    ),
     AgentSpec(
         name="reactAgent",
         title="ReAct agent",

@@ -43,6 +43,11 @@ class Served:
     def offline(self) -> bool:
         return self.settings.model == "offline"
 
+    @property
+    def unavailable(self) -> str | None:
+        """Why the agent cannot run here, and what mends that. Its threads can be read all the same."""
+        return self.agent.spec.unavailable(self.settings.chat_model)
+
     def graph(self, principal: str) -> Graph:
         """The graph on the principal's own threads with this agent."""
         saver = self.agent.graph.checkpointer

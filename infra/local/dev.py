@@ -157,6 +157,7 @@ def site(options: Options, settings: Settings, listener: socket.socket) -> Site:
             "url": f"agents/{name}/",
             "offline": offline,
             "prompts": AGENTS[name].prompts,
+            "unavailable": AGENTS[name].unavailable(settings.chat_model),
         }
         for name in options.agents
     }
@@ -179,6 +180,7 @@ def greeting(url: str, urls: Mapping[str, str], settings: Settings, data: Path |
         "",
         f"  {'Page':<{width}}  {url}/",
         *(f"  {name:<{width}}  {address}" for name, address in urls.items()),
+        *(f"  {'':<{width}}  {reason}" for name in urls if (reason := AGENTS[name].unavailable(settings.chat_model))),
         f"  {'Model':<{width}}  {model}",
         f"  {'Data':<{width}}  {data or 'kept in memory only'}",
         "",

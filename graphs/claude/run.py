@@ -1,0 +1,119 @@
+"""One run of the SDK: the CLI in a process of its own, its messages onto the stream, its session into the graph's state."""
+
+from __future__ import annotations
+
+import json
+import logging
+import tempfile
+import warnings
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
+from contextlib import aclosing, contextmanager
+from dataclasses import dataclass, field
+from typing import Any
+
+from claude_agent_sdk import ClaudeAgentOptions, HookMatcher, ResultMessage, query
+from claude_agent_sdk.types import CanUseToolShadowedWarning
+from langchain_core.messages import BaseMessage
+
+from graphs.claude.mapping import Reply
+from graphs.claude.permission import ALLOWED, DISALLOWED, ON_APPROVAL, Asked, Gate
+from graphs.claude.session import Line, Session
+from graphs.claude.setup import ClaudeFailed, ClaudeSetup
+
+log = logging.getLogger(__name__)
+
+_SETTINGS = {
+    # a call that needs permission is the user's to decide, not a classifier's
+    "useAutoModeDuringPlan": False,
+    "disableAutoMode": "disable",
+    # also for hosts that the CLI knows: a refused call must not run because its hook was not registered in time
+    "permissions": {"ask": list(ON_APPROVAL)},
+}
+_QUIET = {
+    "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1",
+    "DISABLE_AUTOUPDATER": "1",
+    "CLAUDE_CODE_MAX_RETRIES": "3",  # ten, its default, are minutes of silence
+}
+
+
+@dataclass(slots=True)
+class Outcome:
+    """How a run ended: its messages, its session with the lines it added, the call it waits for, the result as the CLI gave it."""
+
+    messages: Sequence[BaseMessage]
+    session_id: str
+    added: list[Line]
+    asks: Asked | None
+    usage: Mapping[str, Any] = field(default_factory=dict)
+
+
+async def run_claude(
+    setup: ClaudeSetup, prompt: str | None, session: Session, gate: Gate, reply: Reply, write: Callable[[dict[str, Any]], None]
+) -> Outcome:
+    """Asks `prompt`, or goes on with the call that `gate` has the answer to (None). `write` gets the native events as they are made.
+
+    Raises:
+        ClaudeFailed: the CLI's result is no success, or it gave none. Whatever the SDK raises, as it is.
+    """
+    ended: ResultMessage | None = None
+    with _scratch() as config:
+        options = _options(setup, session, gate, config)
+        async with aclosing(query(prompt=prompt if prompt is not None else _nothing(), options=options)) as messages:
+            async for message in messages:
+                for event in reply.map(message):
+                    write(event)
+                if isinstance(message, ResultMessage):
+                    ended = _checked(message)
+    for event in reply.end():
+        write(event)
+    if ended is None:
+        raise ClaudeFailed("the CLI ended without a result")
+    asks = ended.deferred_tool_use
+    waiting = Asked(id=asks.id, name=asks.name, input=asks.input) if asks else None
+    return Outcome(reply.messages, ended.session_id, session.added, waiting, ended.usage or {})
+
+
+def _options(setup: ClaudeSetup, session: Session, gate: Gate, config: str) -> ClaudeAgentOptions:
+    return ClaudeAgentOptions(
+        cwd=setup.folder,
+        model=setup.model,
+        cli_path=setup.cli,
+        resume=session.session_id,
+        session_store=session,
+        include_partial_messages=True,
+        permission_mode="plan",
+        tools=[*ALLOWED, *ON_APPROVAL],
+        allowed_tools=list(ALLOWED),
+        disallowed_tools=list(DISALLOWED),
+        can_use_tool=gate.may_use,
+        hooks={"PreToolUse": [HookMatcher(hooks=[gate.before_tool])]},
+        # nothing of the folder or the machine decides what Claude may do: no settings files, no MCP servers, no slash commands, no @files
+        setting_sources=[],
+        strict_mcp_config=True,
+        skills=[],
+        verbatim_prompts=True,
+        settings=json.dumps(_SETTINGS),
+        env={**_QUIET, "CLAUDE_CONFIG_DIR": config, **setup.environment()},
+        stderr=lambda line: log.info("claude: %s", line),
+    )
+
+
+def _checked(result: ResultMessage) -> ResultMessage:
+    if result.is_error or result.subtype != "success":
+        said = "; ".join(result.errors or ()) or result.result or result.subtype
+        raise ClaudeFailed(f"Claude ended with {result.subtype}: {said}", result.api_error_status)
+    return result
+
+
+async def _nothing() -> AsyncIterator[dict[str, Any]]:
+    """No new prompt: the resumed CLI goes on with what it deferred."""
+    return
+    yield
+
+
+@contextmanager
+def _scratch() -> Iterator[str]:
+    """A configuration folder for one run: what the CLI keeps there is gone with it."""
+    with tempfile.TemporaryDirectory(prefix="claude-", ignore_cleanup_errors=True) as folder, warnings.catch_warnings():
+        warnings.simplefilter("ignore", CanUseToolShadowedWarning)  # that allowed tools are not asked about is the point
+        yield folder
