@@ -27,6 +27,10 @@ class Settings(BaseSettings):
     model: str = Field(default="offline", description="Chat model as `provider:model`; `offline` is the scripted model that needs no key.")
     openai_model: str = Field(default="", validation_alias="OPENAI_MODEL", description="The model that `AGENTS_MODEL=openai` means.")
     claude_folder: str = Field(default="", description="Folder that claudeAgent reads and runs commands in; empty: this project's own.")
+    claude_allowed: str = Field(
+        default="Read,Grep,Glob,Bash",
+        description="Tools that claudeAgent uses without asking; `WebFetch`, `WebSearch` and the rest need approval.",
+    )
     offline_delay_ms: int = Field(default=12, ge=0, le=5_000, description="Pause of the offline model between two tokens, in milliseconds.")
     table_prefix: str = Field(default="agents-", description="Prefix of the DynamoDB table names.")
     bucket: str = Field(default="", description="S3 bucket for payloads over 350 KB; empty: they are stored in chunks in the table.")

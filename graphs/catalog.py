@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from langchain_core.tools import BaseTool
     from langgraph.graph import StateGraph
 
-    from graphs.claude.setup import ClaudeSetup
+    from graphs.claude_setup import ClaudeSetup
     from graphs.knowledge import Knowledge
     from graphs.offline import Script
 
@@ -75,6 +75,7 @@ class AgentSpec:
     prompts: tuple[str, ...] = ()  # what the page suggests to say first
     parts: tuple[str, ...] = ()  # fields of `Deps` that `functions.parts` makes for it, beside the model
     extras: tuple[str, ...] = ()  # extras of pyproject.toml that its bundle carries, beside its model's
+    fits_zip: bool = True  # False: its bundle is over the 250 MB that Lambda takes from a zip
     packages: tuple[str, ...] = ()  # modules that `extras` bring and without which it cannot run
     providers: tuple[str, ...] = ()  # of models that it works with, beside the offline one; none: any
 
@@ -92,8 +93,8 @@ class AgentSpec:
             wanted = " ".join(f"--extra {extra}" for extra in self.extras)
             return f"{self.name} needs the package {', '.join(missing)}, which is not installed. Install it with: uv sync {wanted}"
         if self.providers and model != "offline" and model.partition(":")[0] not in self.providers:
-            wanted = ", ".join(f"{provider}:MODEL" for provider in self.providers)
-            return f"{self.name} works with some providers' models only, and this one is {model}. Set AGENTS_MODEL to one of: {wanted}, offline."
+            wanted = ", ".join(f"{provider}:…" for provider in self.providers)
+            return f"{self.name} works with {wanted} or offline, and the model is {model}. Set AGENTS_MODEL to one of these."
         return None
 
     def offline_script(self) -> Script | None:
@@ -125,6 +126,7 @@ _SPECS = (
         ),
         parts=("claude",),
         extras=("claude",),
+        fits_zip=False,  # 450 MiB: the SDK brings a CLI of 368 MiB
         packages=("claude_agent_sdk",),
         providers=("anthropic", "bedrock", "bedrock_converse"),
     ),

@@ -10,7 +10,7 @@ from pathlib import Path
 from functions.parts.messages_wire import MessagesWire
 from functions.settings import ON_AWS, Settings
 from graphs.catalog import AGENTS
-from graphs.claude.setup import ClaudeSetup
+from graphs.claude_setup import TOOLS, ClaudeSetup
 from graphs.models import OFFLINE, make_model
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -20,14 +20,15 @@ _IDENTITY = ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN", 
 
 def make(settings: Settings) -> ClaudeSetup:
     """For a model of the spec's providers; with any other the agent is unavailable, and nobody runs it."""
+    allowed = tuple(tool for tool in TOOLS if tool in settings.claude_allowed.replace(",", " ").split())
     folder = Path(settings.claude_folder).expanduser() if settings.claude_folder else ROOT
     provider, _, model = settings.chat_model.partition(":")
     if provider == OFFLINE:
         delay = settings.offline_delay_ms
-        return ClaudeSetup(folder, environment=lambda: {**_without_identity(), **_offline(delay)})
+        return ClaudeSetup(folder, environment=lambda: {**_without_identity(), **_offline(delay)}, allowed=allowed)
     if provider == "anthropic":
-        return ClaudeSetup(folder, model, environment=_without_identity)
-    return ClaudeSetup(folder, model, environment=lambda: {"CLAUDE_CODE_USE_BEDROCK": "1"})
+        return ClaudeSetup(folder, model, environment=_without_identity, allowed=allowed)
+    return ClaudeSetup(folder, model, environment=lambda: {"CLAUDE_CODE_USE_BEDROCK": "1"}, allowed=allowed)
 
 
 def _without_identity() -> Mapping[str, str]:

@@ -22,7 +22,13 @@ log = logging.getLogger(__name__)
 
 Json = dict[str, Any]
 REMINDER = "<system-reminder>"
-ERRORS = {400: "invalid_request_error", 401: "authentication_error", 403: "permission_error", 429: "rate_limit_error", 529: "overloaded_error"}
+ERRORS = {
+    400: "invalid_request_error",
+    401: "authentication_error",
+    403: "permission_error",
+    429: "rate_limit_error",
+    529: "overloaded_error",
+}
 
 
 class MessagesWire:
@@ -60,7 +66,7 @@ class MessagesWire:
         if path != "/v1/messages":
             return _send(handler, 404, _error(404, "only /v1/messages is here"))
         self.asked.append(body)
-        message_id = f"msg_{uuid4().hex}"
+        message_id = f"msg_{uuid4()}"
         chunks = self._model.stream(messages_of(body), tools=[{"function": {"name": tool["name"]}} for tool in body.get("tools") or ()])
         try:
             first = next(chunks)  # a model that fails at once is a status, not a stream
@@ -155,7 +161,15 @@ class _Blocks:
 
 def events_of(message_id: str, model: str, chunks: Iterator[BaseMessage]) -> Iterator[Json]:
     """The stream events of one answer."""
-    empty = {"id": message_id, "type": "message", "role": "assistant", "model": model, "content": [], "stop_reason": None, "stop_sequence": None}
+    empty: Json = {
+        "id": message_id,
+        "type": "message",
+        "role": "assistant",
+        "model": model,
+        "content": [],
+        "stop_reason": None,
+        "stop_sequence": None,
+    }
     blocks, stop_reason = _Blocks(), ""
     yield {"type": "message_start", "message": {**empty, "usage": blocks.usage}}
     for chunk in chunks:
@@ -181,6 +195,6 @@ def _chunk(blocks: _Blocks, chunk: AIMessageChunk) -> Iterator[Json]:
             yield from blocks.delta(("reasoning", part.get("index")), {"type": "thinking", "thinking": "", "signature": ""}, thought)
     for call in chunk.tool_call_chunks:
         blocks.calls = True
-        start = {"type": "tool_use", "id": call["id"], "name": call["name"], "input": {}}
+        start: Json = {"type": "tool_use", "id": call["id"], "name": call["name"], "input": {}}
         piece = {"type": "input_json_delta", "partial_json": call["args"]} if call["args"] else None
         yield from blocks.delta(("call", call["index"]), start, piece)

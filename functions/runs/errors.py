@@ -32,8 +32,8 @@ MESSAGES: dict[str, str] = {
 _BY_TYPE: dict[str, str] = {
     "langgraph.errors.GraphRecursionError": "GRAPH_STEP_LIMIT",
     "graphs.knowledge.errors.KnowledgeUnavailable": "KB_INFRA_DOWN",
-    "graphs.claude.setup.NoPrompt": "NO_PROMPT",
-    "graphs.claude.setup.MissingSdk": "AGENT_UNAVAILABLE",
+    "graphs.claude_setup.NoPrompt": "NO_PROMPT",
+    "graphs.claude_setup.MissingSdk": "AGENT_UNAVAILABLE",
     "functions.store.errors.LeaseLost": "LEASE_LOST",
     "functions.runs.errors.CheckpointerNeeded": "CHECKPOINTER_NEEDED",
     # its cause is an AWS error, which would read as the model provider's

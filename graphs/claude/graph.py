@@ -14,8 +14,8 @@ from langgraph.config import get_stream_writer
 from langgraph.graph import END, START, StateGraph
 
 from graphs.catalog import Deps
-from graphs.claude.session import Line, Session, extend
-from graphs.claude.setup import ClaudeSetup, MissingSdk, NoPrompt
+from graphs.claude.session import Asked, Line, Session, extend
+from graphs.claude_setup import ClaudeSetup, MissingSdk, NoPrompt
 from graphs.hitl import ApprovalAnswer, ApprovalRequest, request_approval
 from graphs.messages import DeltaMessagesState
 
@@ -25,11 +25,11 @@ AGUI_EVENT = "agui"
 
 
 class ClaudeState(DeltaMessagesState, total=False):
-    """None of it public. `claudeTranscript` is the session's file, `claudeAsks` the call that waits for the user (`permission.Asked`)."""
+    """None of it public. `claudeTranscript` is the session's file, `claudeAsks` the call that waits for the user."""
 
     claudeSessionId: str
     claudeTranscript: Annotated[list[Line], DeltaChannel(extend, snapshot_frequency=SNAPSHOT_EVERY)]
-    claudeAsks: dict[str, Any] | None
+    claudeAsks: Asked | None
 
 
 class ToolApproval(ApprovalRequest):
@@ -55,7 +55,7 @@ def build(deps: Deps) -> StateGraph[Any, Any, Any, Any]:
     return graph
 
 
-def _permission(asked: dict[str, Any]) -> ApprovalAnswer:
+def _permission(asked: Asked) -> ApprovalAnswer:
     details = {"tool": asked["name"], "input": asked["input"]}
     return request_approval(ToolApproval(message=f"允许 Claude 使用 {asked['name']} 吗？", details=details, toolCallId=asked["id"]))
 
@@ -73,7 +73,7 @@ async def _turn(setup: ClaudeSetup, state: ClaudeState, answer: ApprovalAnswer |
         setup,
         prompt,
         Session(state.get("claudeSessionId"), state.get("claudeTranscript") or ()),
-        Gate(state.get("claudeAsks"), answer),
+        Gate(setup.allowed, state.get("claudeAsks"), answer),
         Reply([message.tool_call_id for message in state["messages"] if isinstance(message, ToolMessage)]),
         lambda event: write({"name": AGUI_EVENT, "payload": event}),
     )

@@ -7,42 +7,38 @@ are registered, so both give the same answer. Only a call alone can be deferred:
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass
-from typing import Any, TypedDict
+from typing import Any, cast
 
-from claude_agent_sdk import PermissionResultAllow, PermissionResultDeny, ToolPermissionContext
+from claude_agent_sdk import HookContext, PermissionResultAllow, PermissionResultDeny, ToolPermissionContext
+from claude_agent_sdk.types import PreToolUseHookSpecificOutput, SyncHookJSONOutput
 
+from graphs.claude.session import Asked
 from graphs.hitl import ApprovalAnswer
 
-ALLOWED = ("Read", "Grep", "Glob", "Bash")
-DISALLOWED = ("Write", "Edit", "NotebookEdit")
-ON_APPROVAL = ("WebFetch", "WebSearch")
 ONE_AT_A_TIME = "This tool needs the user's approval, and another call waits for it. Call it again, alone, in a later turn."
-
-
-class Asked(TypedDict):
-    """A call that waits for the user: the id of its tool use, the tool's name, its input."""
-
-    id: str
-    name: str
-    input: dict[str, Any]
 
 
 @dataclass(slots=True)
 class Gate:
-    """The permissions of one run. `asked` is the call that the user answered with `answer`; None: nothing was asked."""
+    """The permissions of one run: `allowed` tools are never asked about, `asked` is the call that the user answered with `answer`."""
 
+    allowed: Collection[str]
     asked: Asked | None = None
     answer: ApprovalAnswer | None = None
     _deferred: str | None = None
 
-    async def before_tool(self, call: Any, tool_use_id: str | None, context: Any) -> dict[str, Any]:
+    async def before_tool(self, call: Any, tool_use_id: str | None, context: HookContext) -> SyncHookJSONOutput:
         """The SDK's `PreToolUse` hook. Nothing to say about a tool that is allowed anyway."""
-        if call["tool_name"] in ALLOWED:
+        if call["tool_name"] in self.allowed:
             return {}
-        return {"hookSpecificOutput": {"hookEventName": "PreToolUse", **self._hook_decision(call["tool_use_id"])}}
+        decision = self._hook_decision(call["tool_use_id"])
+        return {"hookSpecificOutput": cast(PreToolUseHookSpecificOutput, {"hookEventName": "PreToolUse", **decision})}
 
-    async def may_use(self, name: str, input: dict[str, Any], context: ToolPermissionContext) -> PermissionResultAllow | PermissionResultDeny:
+    async def may_use(
+        self, name: str, input: dict[str, Any], context: ToolPermissionContext
+    ) -> PermissionResultAllow | PermissionResultDeny:
         """The SDK's `can_use_tool`: asked where the hook was not, or could not defer."""
         if self._answered(context.tool_use_id):
             return self._result(input)

@@ -6,29 +6,22 @@ import json
 import logging
 import tempfile
 import warnings
-from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterator, Mapping, Sequence
 from contextlib import aclosing, contextmanager
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, cast
 
 from claude_agent_sdk import ClaudeAgentOptions, HookMatcher, ResultMessage, query
-from claude_agent_sdk.types import CanUseToolShadowedWarning
+from claude_agent_sdk.types import CanUseToolShadowedWarning, SessionStore
 from langchain_core.messages import BaseMessage
 
 from graphs.claude.mapping import Reply
-from graphs.claude.permission import ALLOWED, DISALLOWED, ON_APPROVAL, Asked, Gate
-from graphs.claude.session import Line, Session
-from graphs.claude.setup import ClaudeFailed, ClaudeSetup
+from graphs.claude.permission import Gate
+from graphs.claude.session import Asked, Line, Session
+from graphs.claude_setup import DISALLOWED, TOOLS, ClaudeFailed, ClaudeSetup
 
 log = logging.getLogger(__name__)
 
-_SETTINGS = {
-    # a call that needs permission is the user's to decide, not a classifier's
-    "useAutoModeDuringPlan": False,
-    "disableAutoMode": "disable",
-    # also for hosts that the CLI knows: a refused call must not run because its hook was not registered in time
-    "permissions": {"ask": list(ON_APPROVAL)},
-}
 _QUIET = {
     "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1",
     "DISABLE_AUTOUPDATER": "1",
@@ -58,7 +51,7 @@ async def run_claude(
     ended: ResultMessage | None = None
     with _scratch() as config:
         options = _options(setup, session, gate, config)
-        async with aclosing(query(prompt=prompt if prompt is not None else _nothing(), options=options)) as messages:
+        async with aclosing(_asked(prompt, options)) as messages:
             async for message in messages:
                 for event in reply.map(message):
                     write(event)
@@ -73,17 +66,22 @@ async def run_claude(
     return Outcome(reply.messages, ended.session_id, session.added, waiting, ended.usage or {})
 
 
+def _asked(prompt: str | None, options: ClaudeAgentOptions) -> AsyncGenerator[Any, None]:
+    # the SDK says AsyncIterator, and gives a generator: closing it ends the CLI's process
+    return cast("AsyncGenerator[Any, None]", query(prompt=prompt if prompt is not None else _nothing(), options=options))
+
+
 def _options(setup: ClaudeSetup, session: Session, gate: Gate, config: str) -> ClaudeAgentOptions:
     return ClaudeAgentOptions(
         cwd=setup.folder,
         model=setup.model,
         cli_path=setup.cli,
         resume=session.session_id,
-        session_store=session,
+        session_store=cast(SessionStore, session),
         include_partial_messages=True,
         permission_mode="plan",
-        tools=[*ALLOWED, *ON_APPROVAL],
-        allowed_tools=list(ALLOWED),
+        tools=list(TOOLS),
+        allowed_tools=list(setup.allowed),
         disallowed_tools=list(DISALLOWED),
         can_use_tool=gate.may_use,
         hooks={"PreToolUse": [HookMatcher(hooks=[gate.before_tool])]},
@@ -92,10 +90,20 @@ def _options(setup: ClaudeSetup, session: Session, gate: Gate, config: str) -> C
         strict_mcp_config=True,
         skills=[],
         verbatim_prompts=True,
-        settings=json.dumps(_SETTINGS),
+        settings=json.dumps(_settings(setup)),
         env={**_QUIET, "CLAUDE_CONFIG_DIR": config, **setup.environment()},
         stderr=lambda line: log.info("claude: %s", line),
     )
+
+
+def _settings(setup: ClaudeSetup) -> dict[str, Any]:
+    return {
+        # a call that needs permission is the user's to decide, not a classifier's
+        "useAutoModeDuringPlan": False,
+        "disableAutoMode": "disable",
+        # also where the CLI would not ask (a host or a command that it knows): a refused call must not run because the hook came late
+        "permissions": {"ask": [tool for tool in TOOLS if tool not in setup.allowed]},
+    }
 
 
 def _checked(result: ResultMessage) -> ResultMessage:
@@ -107,8 +115,9 @@ def _checked(result: ResultMessage) -> ResultMessage:
 
 async def _nothing() -> AsyncIterator[dict[str, Any]]:
     """No new prompt: the resumed CLI goes on with what it deferred."""
-    return
-    yield
+    none: tuple[dict[str, Any], ...] = ()
+    for prompt in none:
+        yield prompt
 
 
 @contextmanager

@@ -21,6 +21,14 @@ class Line(TypedDict):
     entry: dict[str, Any]
 
 
+class Asked(TypedDict):
+    """A call that waits for the user's word: the id of its tool use, the tool's name, its input."""
+
+    id: str
+    name: str
+    input: dict[str, Any]
+
+
 def extend(lines: Sequence[Line], updates: Sequence[Sequence[Line]]) -> list[Line]:
     """The reducer of the state's transcript."""
     return [*lines, *(line for update in updates for line in update)]

@@ -15,6 +15,7 @@ from langgraph.types import Send, interrupt
 from functions.runs.connect import connect_events
 from graphs.models import ScriptedModel
 from graphs.stream import write_agui_assistant_text, write_agui_event
+from tests.scenarios.claude_stories import CLAUDE_STORIES
 from tests.scenarios.telling import KeptThread
 from tests.support.agent_thread import Json, Run, calling, cancelled, resolved, single
 from tests.support.small_graphs import pieces, react, speaking, text
@@ -275,6 +276,7 @@ async def connect(new: New) -> None:
 SCENARIOS: Mapping[str, Callable[[New], Awaitable[None]]] = {
     story.__name__: story
     for story in (
+        *CLAUDE_STORIES,
         text_alone,
         thinking,
         tool_call,

@@ -62,7 +62,7 @@ class Page {
 
   #open() {
     const { agent: name, thread } = threads.fromAddress();
-    const agent = this.agents.find((one) => one.name === name) ?? this.agents[0];
+    const agent = this.agents.find((one) => one.name === name) ?? this.agents.find((one) => !one.unavailable) ?? this.agents[0];
     const wanted = thread || threads.lastThread(agent.name);
     if (agent === this.agent && wanted === this.session.threadId) return;
     threads.setAddress(agent.name, wanted);
@@ -99,7 +99,7 @@ class Page {
     $("messages").setAttribute("aria-busy", String(session.busy));
     $("welcome").hidden = !this.#messages.empty || session.busy || session.interrupts.length > 0;
     this.#status.draw(session);
-    this.#composer.draw(status);
+    this.#composer.draw(this.agent.unavailable ? "unavailable" : status);
     this.#events.draw(session.log, session.transcript.state);
     const asks = this.#interrupts.draw(session.interrupts, status === "waiting");
     this.#follower.afterDraw();

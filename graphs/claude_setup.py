@@ -6,6 +6,12 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+TOOLS = ("Read", "Grep", "Glob", "Bash", "WebFetch", "WebSearch")
+"""The tools that Claude has."""
+ALLOWED = ("Read", "Grep", "Glob", "Bash")
+"""Those that it may use without asking, unless a setup says otherwise."""
+DISALLOWED = ("Write", "Edit", "NotebookEdit")
+
 
 class MissingSdk(ImportError):
     """The Claude Agent SDK is not installed; the text says which extra brings it."""
@@ -41,10 +47,12 @@ class ClaudeSetup:
         folder: what it reads, the working directory of its tools.
         model: name of the model, None for the CLI's own choice.
         environment: variables of the CLI's process, over those of this one; asked once a run.
+        allowed: tools of `TOOLS` that it may use without asking; the others need the user's approval.
         cli: another CLI than the one in the SDK.
     """
 
     folder: Path
     model: str | None = None
     environment: Callable[[], Mapping[str, str]] = _nothing
+    allowed: tuple[str, ...] = ALLOWED
     cli: Path | None = None
