@@ -33,7 +33,8 @@ class Gate:
         """The SDK's `PreToolUse` hook. Nothing to say about a tool that is allowed anyway."""
         if call["tool_name"] in self.allowed:
             return {}
-        decision = self._hook_decision(call["tool_use_id"])
+        if not (decision := self._hook_decision(call["tool_use_id"])):
+            return {}
         return {"hookSpecificOutput": cast(PreToolUseHookSpecificOutput, {"hookEventName": "PreToolUse", **decision})}
 
     async def may_use(
@@ -46,8 +47,9 @@ class Gate:
 
     def _hook_decision(self, tool_use_id: str) -> dict[str, str]:
         if self._answered(tool_use_id):
-            result = self._result({})
-            return {"permissionDecision": result.behavior, "permissionDecisionReason": getattr(result, "message", "")}
+            if self.answer and self.answer.approved:
+                return {"permissionDecision": "allow"}
+            return {}  # the callback refuses it, in the user's words alone: the CLI would call those of a hook an error of it
         if self._deferred in (None, tool_use_id):
             self._deferred = tool_use_id
             return {"permissionDecision": "defer"}

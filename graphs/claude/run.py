@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import logging
 import tempfile
 import warnings
-from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterator, Mapping, Sequence
-from contextlib import aclosing, contextmanager
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from typing import Any, cast
 
-from claude_agent_sdk import ClaudeAgentOptions, HookMatcher, ResultMessage, query
+from claude_agent_sdk import ClaudeAgentOptions, ClaudeSDKClient, ClaudeSDKError, HookMatcher, ResultMessage
 from claude_agent_sdk.types import CanUseToolShadowedWarning, SessionStore
 from langchain_core.messages import BaseMessage
 
@@ -22,6 +23,9 @@ from graphs.claude_setup import DISALLOWED, TOOLS, ClaudeFailed, ClaudeSetup
 
 log = logging.getLogger(__name__)
 
+INTERRUPT_SECONDS = 2.0
+"""How long a CLI that is to be ended may take to stop its work first."""
+Write = Callable[[dict[str, Any]], None]
 _QUIET = {
     "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1",
     "DISABLE_AUTOUPDATER": "1",
@@ -40,35 +44,60 @@ class Outcome:
     usage: Mapping[str, Any] = field(default_factory=dict)
 
 
-async def run_claude(
-    setup: ClaudeSetup, prompt: str | None, session: Session, gate: Gate, reply: Reply, write: Callable[[dict[str, Any]], None]
-) -> Outcome:
+async def run_claude(setup: ClaudeSetup, prompt: str | None, session: Session, gate: Gate, reply: Reply, write: Write) -> Outcome:
     """Asks `prompt`, or goes on with the call that `gate` has the answer to (None). `write` gets the native events as they are made.
 
     Raises:
         ClaudeFailed: the CLI's result is no success, or it gave none. Whatever the SDK raises, as it is.
     """
-    ended: ResultMessage | None = None
     with _scratch() as config:
-        options = _options(setup, session, gate, config)
-        async with aclosing(_asked(prompt, options)) as messages:
-            async for message in messages:
-                for event in reply.map(message):
-                    write(event)
-                if isinstance(message, ResultMessage):
-                    ended = _checked(message)
-    for event in reply.end():
-        write(event)
-    if ended is None:
-        raise ClaudeFailed("the CLI ended without a result")
+        # a task of its own: it is cancelled once and then left to end the CLI, however often the run's is
+        asking = asyncio.create_task(_ask(prompt, _options(setup, session, gate, config), reply, write))
+        try:
+            ended = await asyncio.shield(asking)
+        finally:
+            await _over(asking)
     asks = ended.deferred_tool_use
     waiting = Asked(id=asks.id, name=asks.name, input=asks.input) if asks else None
     return Outcome(reply.messages, ended.session_id, session.added, waiting, ended.usage or {})
 
 
-def _asked(prompt: str | None, options: ClaudeAgentOptions) -> AsyncGenerator[Any, None]:
-    # the SDK says AsyncIterator, and gives a generator: closing it ends the CLI's process
-    return cast("AsyncGenerator[Any, None]", query(prompt=prompt if prompt is not None else _nothing(), options=options))
+async def _ask(prompt: str | None, options: ClaudeAgentOptions, reply: Reply, write: Write) -> ResultMessage:
+    ended: ResultMessage | None = None
+    async with ClaudeSDKClient(options) as client:
+        if prompt is not None:  # else the resumed CLI goes on with what it deferred
+            await client.query(prompt)
+        try:
+            async for message in client.receive_response():
+                for event in reply.map(message):
+                    write(event)
+                if isinstance(message, ResultMessage):
+                    ended = _checked(message)
+        except asyncio.CancelledError:
+            await _interrupt(client)
+            raise
+    for event in reply.end():
+        write(event)
+    if ended is None:
+        raise ClaudeFailed("the CLI ended without a result")
+    return ended
+
+
+async def _interrupt(client: ClaudeSDKClient) -> None:
+    """Stops what the CLI is doing, so that it asks the model nothing more while it ends."""
+    try:
+        async with asyncio.timeout(INTERRUPT_SECONDS):
+            await client.interrupt()
+    except (TimeoutError, ClaudeSDKError) as error:
+        log.warning("the CLI did not take the interrupt, and is ended: %r", error)
+
+
+async def _over(task: asyncio.Task[Any]) -> None:
+    """Returns when the task has ended. Its exception is whoever awaited it's to raise."""
+    while not task.done():
+        task.cancel()
+        with suppress(asyncio.CancelledError):
+            await asyncio.wait({task})
 
 
 def _options(setup: ClaudeSetup, session: Session, gate: Gate, config: str) -> ClaudeAgentOptions:
@@ -111,13 +140,6 @@ def _checked(result: ResultMessage) -> ResultMessage:
         said = "; ".join(result.errors or ()) or result.result or result.subtype
         raise ClaudeFailed(f"Claude ended with {result.subtype}: {said}", result.api_error_status)
     return result
-
-
-async def _nothing() -> AsyncIterator[dict[str, Any]]:
-    """No new prompt: the resumed CLI goes on with what it deferred."""
-    none: tuple[dict[str, Any], ...] = ()
-    for prompt in none:
-        yield prompt
 
 
 @contextmanager

@@ -11,7 +11,7 @@ from langchain_core.messages.tool import ToolCall
 
 from tests.scenarios.telling import KeptThread
 from tests.support.agent_thread import calling, resolved
-from tests.support.claude import Status, claude
+from tests.support.claude import Status, claude, got, put
 
 New = Callable[..., KeptThread]
 
@@ -25,7 +25,7 @@ async def claude_reads(new: New) -> None:
         tempfile.TemporaryDirectory() as other,
         claude(AIMessage(content=content, tool_calls=[read]), "It says hello.", "As I said: hello.") as agent,
     ):
-        Path(folder, "hello.txt").write_text("hello\n", "utf-8")
+        put(folder, "hello.txt", "hello\n")
         talk = new(agent.graph(Path(folder)), state_keys=())
         await talk.say("What does it say?")
         talk.graph(agent.graph(Path(other)))
@@ -38,14 +38,13 @@ async def claude_asks_for_permission(new: New) -> None:
     """Two calls in one turn: one is allowed, the other asks. Another process has the answer, and the call runs once."""
     turn = calling(("Bash", {"command": "echo once >> log"}), ("Read", {"file_path": "log"}), ids=["toolu_1", "toolu_2"], text="I write.")
     with tempfile.TemporaryDirectory() as folder, claude(turn, "Written.") as agent:
-        log = Path(folder, "log")
-        log.write_text("log\n", "utf-8")
+        put(folder, "log", "log\n")
         talk = new(agent.graph(Path(folder), allowed=("Read",)), state_keys=())
         (question,) = (await talk.say("Write to the log.")).interrupts
-        assert log.read_text("utf-8") == "log\n"
+        assert got(folder, "log") == "log\n"
         talk.graph(agent.graph(Path(folder), allowed=("Read",)))
         await talk.answer(resolved(question["id"], {"approved": True}))
-        assert log.read_text("utf-8") == "log\nonce\n"
+        assert got(folder, "log") == "log\nonce\n"
 
 
 async def claude_fails(new: New) -> None:

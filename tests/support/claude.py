@@ -17,6 +17,16 @@ from graphs.claude_setup import ClaudeSetup
 from graphs.models import ScriptedModel
 
 
+def put(folder: str | Path, name: str, text: str) -> None:
+    Path(folder, name).write_text(text, "utf-8")
+
+
+def got(folder: str | Path, name: str) -> str | None:
+    """The file's text; None: there is no such file."""
+    path = Path(folder, name)
+    return path.read_text("utf-8") if path.exists() else None
+
+
 class Status(Exception):
     """A turn that is answered with this HTTP status."""
 
