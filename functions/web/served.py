@@ -19,10 +19,13 @@ from functions.store import keys
 from functions.store.checkpoints import DynamoDBSaver
 from functions.store.clients import dynamodb_client
 from functions.store.threads import Threads
+from functions.web.titles import entitle
 from graphs.catalog import AGENTS, AgentSpec
 from graphs.stream.parts import text_of
+from graphs.titles import rule_title
 
 if TYPE_CHECKING:
+    from langchain_core.language_models import BaseChatModel
     from mypy_boto3_dynamodb import DynamoDBClient
 
 log = logging.getLogger(__name__)
@@ -32,12 +35,14 @@ Graph = Pregel[Any, Any, Any, Any]
 
 @dataclass(frozen=True, slots=True)
 class Served:
-    """An agent with everything it needs. `state_keys` None: a graph of one's own, whose state is shown whole."""
+    """An agent with everything it needs. `state_keys` None: a graph of one's own, whose state is shown whole. `title_model` names
+    conversations; None leaves them the rule's title."""
 
     agent: ServedAgent
     settings: Settings
     threads: Threads | None
     state_keys: Sequence[str] | None
+    title_model: BaseChatModel | None = None
 
     @property
     def offline(self) -> bool:
@@ -55,14 +60,21 @@ class Served:
         return self.agent.graph_for(saver.for_principal(own) if isinstance(saver, DynamoDBSaver) else None)
 
     async def touch(self, principal: str, input: RunAgentInput) -> None:
-        """Moves the conversation to the top of its owner's list. Its failure is logged: the run itself has ended well."""
+        """Moves the conversation to the top of its owner's list, and names it. Its failure is logged: the run itself has ended well."""
         if self.threads is None:
             return
-        said = next((text_of(m.content) for m in input.messages if m.role == "user"), "") or self.agent.spec.title
+        said = next((text_of(m.content) for m in input.messages if m.role == "user"), "")
+        title = rule_title(said) or self.agent.spec.title
         try:
-            await asyncio.to_thread(self.threads.touch, principal, input.thread_id, agent=self.agent.spec.name, title=said)
+            row = await asyncio.to_thread(self.threads.touch, principal, input.thread_id, agent=self.agent.spec.name, title=title)
         except Exception:
             log.exception("the conversation row of thread %s was not updated", input.thread_id)
+            return
+        if self.title_model is not None:
+            try:
+                await entitle(self.threads, row, principal, self.title_model, self.graph(principal))
+            except Exception:
+                log.exception("thread %s keeps its title: the model gave it none", input.thread_id)
 
 
 def serve_agent(name: str, settings: Settings, graph: Graph | None = None, checkpointer: BaseCheckpointSaver[Any] | None = None) -> Served:
@@ -81,7 +93,9 @@ def serve_agent(name: str, settings: Settings, graph: Graph | None = None, check
     client = dynamodb_client() if checkpointer is None else None
     saver = checkpointer or _saver(settings, client)
     threads = Threads(f"{settings.table_prefix}threads", client=client, ttl_seconds=settings.ttl_seconds) if client is not None else None
-    return Served(ServedAgent(spec, compile_agent(spec, make_deps(spec, settings), saver)), settings, threads, spec.state_keys)
+    deps = make_deps(spec, settings)
+    title_model = None if settings.model == "offline" else deps.model
+    return Served(ServedAgent(spec, compile_agent(spec, deps, saver)), settings, threads, spec.state_keys, title_model)
 
 
 def _saver(settings: Settings, client: DynamoDBClient | None) -> DynamoDBSaver:
