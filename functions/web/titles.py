@@ -1,4 +1,4 @@
-"""A conversation's title: the rule's at once, then a model's, once, after the first run that ended with an answer; its user's beats both."""
+"""A conversation's title: the rule's at once, then a model's, once, after the first run that ended with an answer; its user's wins."""
 
 from __future__ import annotations
 

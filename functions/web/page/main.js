@@ -15,6 +15,7 @@ import { MessageList } from "./view/message_list.js";
 import { Follower } from "./view/scroll.js";
 import { StatusLine } from "./view/status.js";
 import { tabs } from "./view/tabs.js";
+import { ThreadTitle } from "./view/thread_title.js";
 import { welcome } from "./view/welcome.js";
 
 const $ = (id) => document.getElementById(id);
@@ -30,6 +31,7 @@ class Page {
   #interrupts = new Interrupts($("interrupts"), (answers) => this.session.answer(answers));
   #events = new EventsPane($("events-panel"), $("state-panel"));
   #follower = new Follower($("scroller"), $("to-end"));
+  #title = new ThreadTitle($("thread-title"));
   #agentsDrawer = new Drawer("agents", $("agents-pane"), $("agents-button"), $("backdrop"));
   #draw = eachFrame(() => this.#drawNow());
 
@@ -86,6 +88,7 @@ class Page {
     $("agent-title").textContent = agent.title;
     $("agent-badge").replaceChildren(...(agent.offline ? [offlineBadge()] : []));
     $("welcome").replaceChildren(...welcome(agent, (text) => this.send(text)));
+    this.#title.show(session.agent, session.threadId);
     this.picker.draw(agent.name);
     this.#draw();
     if (threadId) session.connect();
@@ -105,6 +108,7 @@ class Page {
     this.#follower.afterDraw();
     if (asks) this.#ask();
     if (status === "idle" && this.#drawnStatus && document.activeElement === document.body) this.#composer.focus();
+    if (status !== this.#drawnStatus && !session.busy && !this.#messages.empty) this.#title.refresh();
     this.#drawnStatus = status;
   }
 
