@@ -7,6 +7,7 @@ import unicodedata
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Query, Request
+from langchain_core.messages import HumanMessage
 
 from functions.runs.thread import Thread, public_keys, public_state, read_thread
 from functions.store.threads import LONGEST_TITLE, BadCursor, Conversation, Threads
@@ -15,7 +16,9 @@ from functions.web.openapi import body_of
 from functions.web.problems import Problem
 from functions.web.run_input import check_thread_id, read_json
 from functions.web.served import Served
+from graphs.catalog import AgentSpec
 from graphs.stream import map_interrupts, messages_to_agui
+from graphs.titles import rule_title
 
 Limit = Annotated[int, Query(ge=1, le=100)]
 Cursor = Annotated[str | None, Query(max_length=4_096)]
@@ -35,8 +38,10 @@ async def listed(served: Here, who: Caller, limit: Limit = 20, cursor: Cursor = 
 
 @router.get("/{thread_id}", summary="One conversation: its title and times")
 async def conversation(thread_id: str, served: Here, who: Caller) -> dict[str, Any]:
+    """A run that has just ended may still have to write its row: its thread has the rule's title already."""
     check_thread_id(thread_id)
-    return _found(await asyncio.to_thread(_rows(served).get, who, thread_id, agent=served.agent.spec.name))
+    row = await asyncio.to_thread(_rows(served).get, who, thread_id, agent=served.agent.spec.name)
+    return _shown(row or _unlisted(await _thread(served, who, thread_id), thread_id, served.agent.spec))
 
 
 @router.patch(
@@ -93,6 +98,11 @@ def _rows(served: Served) -> Threads:
     return served.threads
 
 
+def _unlisted(thread: Thread, thread_id: str, spec: AgentSpec) -> Conversation:
+    said = next((str(message.text) for message in thread.messages if isinstance(message, HumanMessage)), "")
+    return Conversation(thread_id, spec.name, rule_title(said) or spec.title, 0, 0)
+
+
 def _found(row: Conversation | None) -> dict[str, Any]:
     if row is None:
         raise Problem(404, "NOT_FOUND", "There is no such thread.")
@@ -100,8 +110,8 @@ def _found(row: Conversation | None) -> dict[str, Any]:
 
 
 def _shown(row: Conversation) -> dict[str, Any]:
-    """Times in milliseconds since 1970; `titledBy`: rule, model or user."""
-    times = {"createdAt": row.created_at, "updatedAt": row.updated_at}
+    """Times in milliseconds since 1970, null before they are stored; `titledBy`: rule, model or user."""
+    times = {"createdAt": row.created_at or None, "updatedAt": row.updated_at or None}
     return {"threadId": row.thread_id, "agent": row.agent, "title": row.title, "titledBy": row.titled, **times}
 
 

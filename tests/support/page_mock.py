@@ -49,6 +49,8 @@ class Mock:
     runs: deque[Reply] = field(default_factory=deque)
     connects: deque[Reply] = field(default_factory=deque)
     seen: list[tuple[str, dict[str, Any]]] = field(default_factory=list)
+    titles: dict[str, str] = field(default_factory=dict)  # of threads; one that is not there has the title "Untitled"
+    title_refused: bool = False
     left: int = 0  # how many clients went away in the middle of a stream
 
     def will_stream(self, *steps: Step) -> None:
@@ -74,6 +76,17 @@ class Mock:
         return _Answer(
             self, replies.popleft() if replies else Reply(status=404, error={"code": "NOT_FOUND", "message": "no such thread"}), body
         )
+
+    async def title(self, request: Request) -> JSONResponse:
+        """`GET` and `PATCH threads/<id>`."""
+        thread = request.path_params["thread"]
+        if request.method == "PATCH":
+            if self.title_refused:
+                return JSONResponse({"error": {"code": "BAD_INPUT", "message": "title: no"}}, 422)
+            self.titles[thread] = (await request.json())["title"]
+        given = thread in self.titles
+        title = self.titles.get(thread, "Untitled")
+        return JSONResponse({"threadId": thread, "title": title, "titledBy": "user" if given else "rule"})
 
 
 @dataclass(slots=True)
@@ -134,6 +147,7 @@ def mock_app(mock: Mock) -> Starlette:
     return Starlette(
         routes=[
             Route("/config.json", config),
+            Route("/agents/{name}/threads/{thread}", mock.title, methods=["GET", "PATCH"]),
             Route("/agents/{name}/{path:path}", mock.answer, methods=["POST"]),
             Mount("/", _CachedFiles(directory=PAGE, html=True)),
         ]

@@ -22,7 +22,14 @@ AGENTS = [
         "url": "agents/reactAgent/",
         "offline": True,
     },
-    {"name": "dev", "title": "Demo", "description": "Asks for every kind of answer.", "url": "agents/dev/", "offline": False},
+    {
+        "name": "dev",
+        "title": "Demo",
+        "description": "Asks for every kind of answer.",
+        "url": "agents/dev/",
+        "offline": False,
+        "prompts": ["start demo"],
+    },
 ]
 # Chromium's own lines about a failed request; the tests that make one fail allow them.
 NETWORK_LINES = ("Failed to load resource",)
@@ -107,6 +114,8 @@ def mock(mock_server: tuple[Mock, str]) -> Mock:
     mock.runs.clear()
     mock.connects.clear()
     mock.seen.clear()
+    mock.titles.clear()
+    mock.title_refused = False
     mock.left = 0
     return mock
 

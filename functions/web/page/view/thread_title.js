@@ -17,8 +17,9 @@ export class ThreadTitle {
     root.replaceChildren(this.#button, this.#field);
     this.#field.addEventListener("keydown", (event) => {
       event.stopPropagation(); // Escape would stop the run
-      if (event.key === "Enter" && !event.isComposing) this.#close(true);
-      if (event.key === "Escape") this.#close(false);
+      if (event.isComposing || !["Enter", "Escape"].includes(event.key)) return;
+      event.preventDefault(); // else the same Enter presses the button that has the focus next
+      this.#close(event.key === "Enter");
     });
     this.#field.addEventListener("blur", () => this.#close(true));
     this.#draw("");
