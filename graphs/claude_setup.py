@@ -35,6 +35,10 @@ class ClaudeFailed(RuntimeError):
         self.status_code = status_code
 
 
+class ClaudeRefused(ClaudeFailed):
+    """The model declined to answer."""
+
+
 def _nothing() -> Mapping[str, str]:
     return {}
 

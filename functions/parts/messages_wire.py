@@ -83,6 +83,8 @@ class MessagesWire:
                 handler.wfile.flush()
         except (BrokenPipeError, ConnectionResetError):
             log.info("the CLI hung up")
+        except Exception as error:  # noqa: BLE001 - whatever it raises: the stream stops short, which is how its client hears of it
+            log.warning("the model behind the wire failed: %r", error)
         return None
 
 

@@ -25,6 +25,7 @@ MESSAGES: dict[str, str] = {
     "CHECKPOINTER_NEEDED": "The agent asked a question, but its graph has no checkpointer to keep it: no answer could be taken.",
     "LEASE_LOST": "The run gave no sign of life for too long, and another has taken over its thread. Load the thread again.",
     "NO_PROMPT": "There is no text to answer: this agent reads the last text message, and images alone say nothing to it.",
+    "MODEL_REFUSED": "The model declined to answer this. Say it in other words, or begin a new thread.",
     "AGENT_UNAVAILABLE": "The agent's software is not installed here. Its operator has to install it: uv sync --extra claude.",
     "CHECKPOINT_TOO_LARGE": "The state of this thread is too large to be stored.",
 }
@@ -33,6 +34,7 @@ _BY_TYPE: dict[str, str] = {
     "langgraph.errors.GraphRecursionError": "GRAPH_STEP_LIMIT",
     "graphs.knowledge.errors.KnowledgeUnavailable": "KB_INFRA_DOWN",
     "graphs.claude_setup.NoPrompt": "NO_PROMPT",
+    "graphs.claude_setup.ClaudeRefused": "MODEL_REFUSED",
     "graphs.claude_setup.MissingSdk": "AGENT_UNAVAILABLE",
     "functions.store.errors.LeaseLost": "LEASE_LOST",
     "functions.runs.errors.CheckpointerNeeded": "CHECKPOINTER_NEEDED",

@@ -15,6 +15,7 @@ from langgraph.graph import END, START, StateGraph
 
 from graphs.catalog import Deps
 from graphs.claude.session import Asked, Line, Session, extend
+from graphs.claude.usage import report_usage
 from graphs.claude_setup import ClaudeSetup, MissingSdk, NoPrompt
 from graphs.hitl import ApprovalAnswer, ApprovalRequest, request_approval
 from graphs.messages import DeltaMessagesState
@@ -46,7 +47,7 @@ def build(deps: Deps) -> StateGraph[Any, Any, Any, Any]:
         asked = state.get("claudeAsks")
         # the node runs again from here when the answer comes: nothing has happened before
         answer = _permission(asked) if asked else None
-        return await _turn(setup, state, answer)
+        return await _turn(setup, state, answer, config)
 
     graph = StateGraph(ClaudeState)
     graph.add_node("claude", claude)
@@ -60,7 +61,7 @@ def _permission(asked: Asked) -> ApprovalAnswer:
     return request_approval(ToolApproval(message=f"允许 Claude 使用 {asked['name']} 吗？", details=details, toolCallId=asked["id"]))
 
 
-async def _turn(setup: ClaudeSetup, state: ClaudeState, answer: ApprovalAnswer | None) -> dict[str, Any]:
+async def _turn(setup: ClaudeSetup, state: ClaudeState, answer: ApprovalAnswer | None, config: RunnableConfig) -> dict[str, Any]:
     prompt = last_prompt(state["messages"]) if answer is None else None
     if find_spec("claude_agent_sdk") is None:
         raise MissingSdk
@@ -77,6 +78,7 @@ async def _turn(setup: ClaudeSetup, state: ClaudeState, answer: ApprovalAnswer |
         Reply([message.tool_call_id for message in state["messages"] if isinstance(message, ToolMessage)]),
         lambda event: write({"name": AGUI_EVENT, "payload": event}),
     )
+    await report_usage(config, outcome.model, outcome.usage)
     return {
         "messages": outcome.messages,
         "claudeSessionId": outcome.session_id,

@@ -36,11 +36,11 @@ class Block:
 
 @dataclass(slots=True)
 class Said:
-    """One assistant message: under `id`, of the API's message `source`. `streamed`: by events, so it is whole only when its stop came."""
+    """One assistant message: under `id`, of the API's message `source`. One that comes in events is not `whole` before its end."""
 
     id: str
     source: str
-    streamed: bool
+    whole: bool
     content: list[dict[str, Any]] = field(default_factory=list)
     calls: list[ToolCall] = field(default_factory=list)
     results: list[BaseMessage] = field(default_factory=list)
@@ -93,14 +93,14 @@ class Reply:
         yield from self._finish()
         if streamed:
             self._streamed.add(message_id)
-        self._said = Said(message_id, message_id, streamed)
+        self._said = Said(message_id, message_id, whole=not streamed)
 
     def _start(self, said: Said, event: Mapping[str, Any]) -> Events:
         content = event["content_block"]
         if content["type"] == "text" and said.holds("text"):
             # an AG-UI message has one text: the next is a message of its own, the open blocks move along
             self._done += [said.message(), *said.results]
-            said = self._said = Said(f"{said.source}:{event['index']}", said.source, said.streamed, open=said.open)
+            said = self._said = Said(f"{said.source}:{event['index']}", said.source, said.whole, open=said.open)
         block = said.open[event["index"]] = Block(content["type"])
         if block.kind == "tool_use":
             block.item_id, block.initial = content["id"], {"name": content["name"], "input": content.get("input") or {}}
@@ -143,14 +143,19 @@ class Reply:
             said.content.append({"type": name, name: block.text})
             yield {"type": f"{_STEMS[block.kind]}_END", "messageId": block.item_id}
 
+    def _message_delta(self, said: Said, event: Mapping[str, Any]) -> Events:
+        """Only the API says why a message ends. The CLI itself stops the blocks and the message of a stream that was cut."""
+        said.whole = said.whole or bool(event["delta"].get("stop_reason"))
+        yield from ()
+
     def _message_stop(self, said: Said, event: Mapping[str, Any]) -> Events:
-        said.streamed = False  # whole: nothing can break it off any more
         yield from self._finish()
 
     _EVENTS: Mapping[str, Callable[[Reply, Said, Mapping[str, Any]], Events]] = {
         "content_block_start": _start,
         "content_block_delta": _delta,
         "content_block_stop": _stop,
+        "message_delta": _message_delta,
         "message_stop": _message_stop,
     }
 
@@ -161,7 +166,7 @@ class Reply:
             return
         for index in list(said.open):
             yield from self._stop(said, {"index": index})
-        if not said.streamed and (said.content or said.calls):
+        if said.whole and (said.content or said.calls):
             self._done += [said.message(), *said.results]
 
     # -- whole messages

@@ -9,7 +9,7 @@ import tempfile
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, cast
 
 from claude_agent_sdk import ClaudeAgentOptions, ClaudeSDKClient, ClaudeSDKError, HookMatcher, ResultMessage
@@ -19,7 +19,7 @@ from langchain_core.messages import BaseMessage
 from graphs.claude.mapping import Reply
 from graphs.claude.permission import Gate
 from graphs.claude.session import Asked, Line, Session
-from graphs.claude_setup import DISALLOWED, TOOLS, ClaudeFailed, ClaudeSetup
+from graphs.claude_setup import DISALLOWED, TOOLS, ClaudeFailed, ClaudeRefused, ClaudeSetup
 
 log = logging.getLogger(__name__)
 
@@ -35,13 +35,14 @@ _QUIET = {
 
 @dataclass(slots=True)
 class Outcome:
-    """How a run ended: its messages, its session with the lines it added, the call it waits for, the result as the CLI gave it."""
+    """How a run ended: its messages, its session with the lines it added, the call it waits for, and what which model used."""
 
     messages: Sequence[BaseMessage]
     session_id: str
     added: list[Line]
     asks: Asked | None
-    usage: Mapping[str, Any] = field(default_factory=dict)
+    model: str
+    usage: Mapping[str, Any]
 
 
 async def run_claude(setup: ClaudeSetup, prompt: str | None, session: Session, gate: Gate, reply: Reply, write: Write) -> Outcome:
@@ -59,7 +60,9 @@ async def run_claude(setup: ClaudeSetup, prompt: str | None, session: Session, g
             await _over(asking)
     asks = ended.deferred_tool_use
     waiting = Asked(id=asks.id, name=asks.name, input=asks.input) if asks else None
-    return Outcome(reply.messages, ended.session_id, session.added, waiting, ended.usage or {})
+    return Outcome(
+        reply.messages, ended.session_id, session.added, waiting, next(iter(ended.model_usage or ()), "claude"), ended.usage or {}
+    )
 
 
 async def _ask(prompt: str | None, options: ClaudeAgentOptions, reply: Reply, write: Write) -> ResultMessage:
@@ -138,7 +141,8 @@ def _settings(setup: ClaudeSetup) -> dict[str, Any]:
 def _checked(result: ResultMessage) -> ResultMessage:
     if result.is_error or result.subtype != "success":
         said = "; ".join(result.errors or ()) or result.result or result.subtype
-        raise ClaudeFailed(f"Claude ended with {result.subtype}: {said}", result.api_error_status)
+        failure = ClaudeRefused if result.stop_reason == "refusal" else ClaudeFailed
+        raise failure(f"Claude ended with {result.subtype}: {said}", result.api_error_status)
     return result
 
 

@@ -9,6 +9,7 @@ from contextlib import aclosing
 from pathlib import Path
 
 from ag_ui.core import EventType
+from langchain_core.messages import AIMessageChunk
 
 from functions.runs import stream_graph_agui_events
 from tests.support.agent_thread import AgentThread, calling, resolved
@@ -61,6 +62,31 @@ async def test_an_aborted_run_leaves_no_process_and_the_session_as_it_was(tmp_pa
         asked = json.dumps(agent.wire.asked[-1]["messages"])
     assert "One." in asked
     assert "/dev/null" not in asked
+
+
+REFUSAL = [
+    AIMessageChunk(content=[{"type": "text", "text": "I can", "index": 0}]),
+    AIMessageChunk(content="", response_metadata={"stop_reason": "refusal"}),
+]
+
+
+async def test_a_refusal_of_the_model_is_no_answer(tmp_path: Path, stream_recorder: StreamRecorder) -> None:
+    """A code of its own; what it began to say is not kept."""
+    with claude(*[REFUSAL] * 6) as agent:
+        talk = AgentThread(stream_recorder, agent.graph(tmp_path), state_keys=())
+        assert (await talk.say("no")).outcome == "MODEL_REFUSED"
+        assert [message.type for message in await talk.stored()] == ["human"]
+
+
+async def test_a_stream_that_is_cut_is_asked_for_again(tmp_path: Path, stream_recorder: StreamRecorder) -> None:
+    """The half that was shown leaves the screen with the snapshot; what the whole run used is told."""
+    half = [AIMessageChunk(content=[{"type": "text", "text": "half a", "index": 0}]), ConnectionError("cut")]
+    with claude(half, "All of it.") as agent:
+        agent.variables["CLAUDE_CODE_MAX_RETRIES"] = "1"
+        run = await AgentThread(stream_recorder, agent.graph(tmp_path), state_keys=()).say("hi", transient=["half a"])
+    assert [message["content"] for message in run.snapshot] == ["hi", "All of it."]
+    (usage,) = run.end["usage"]
+    assert (usage["provider"], usage["outputTokens"] > 0) == ("anthropic", True)
 
 
 async def test_a_wrong_key(tmp_path: Path, stream_recorder: StreamRecorder) -> None:

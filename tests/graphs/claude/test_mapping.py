@@ -60,7 +60,7 @@ def said(message_id: str, words: str) -> list[str]:
     ]
 
 
-STOP = event("message_stop")
+END = [event("message_delta", delta={"stop_reason": "end_turn"}), event("message_stop")]
 TEXT = said("m", "Hi")
 EMPTY_ARGS = ["TOOL_CALL_ARGS toolCallId=c1 delta={}", "TOOL_CALL_END toolCallId=c1"]
 CALL = "TOOL_CALL_START toolCallId=c1 toolCallName=Read parentMessageId=m"
@@ -72,22 +72,22 @@ THOUGHT = [
 ]
 
 ROWS: dict[str, tuple[Sequence[Any], Sequence[str], Sequence[str]]] = {
-    "text": ([start(), *text(0, "Hi"), STOP], TEXT, ["m: Hi"]),
-    "thinking, without its signature": ([start(), *thinking(0, "Hm"), *text(1, "Hi"), STOP], [*THOUGHT, *TEXT], ["m: (Hm) Hi"]),
-    "an empty block shows nothing": ([start(), *thinking(0), *text(1), STOP], [], []),
-    "a call's input in pieces": ([start(), *call(0, '{"a":', " 1}"), STOP], [CALL, *ARGS], ['m: Read({"a": 1})']),
+    "text": ([start(), *text(0, "Hi"), *END], TEXT, ["m: Hi"]),
+    "thinking, without its signature": ([start(), *thinking(0, "Hm"), *text(1, "Hi"), *END], [*THOUGHT, *TEXT], ["m: (Hm) Hi"]),
+    "an empty block shows nothing": ([start(), *thinking(0), *text(1), *END], [], []),
+    "a call's input in pieces": ([start(), *call(0, '{"a":', " 1}"), *END], [CALL, *ARGS], ['m: Read({"a": 1})']),
     "the initial input, where no piece came": (
-        [start(), *call(0, initial={"a": 1}), STOP],
+        [start(), *call(0, initial={"a": 1}), *END],
         [CALL, 'TOOL_CALL_ARGS toolCallId=c1 delta={"a": 1}', "TOOL_CALL_END toolCallId=c1"],
         ['m: Read({"a": 1})'],
     ),
     "input that is no JSON is kept as it was": (
-        [start(), *call(0, "{bad"), STOP],
+        [start(), *call(0, "{bad"), *END],
         [CALL, "TOOL_CALL_ARGS toolCallId=c1 delta={bad", "TOOL_CALL_END toolCallId=c1"],
         ['m: Read({"raw": "{bad"})'],
     ),
     "a second text of one message is a message of its own": (
-        [start(), *text(0, "Hi"), *text(1, "Yo"), STOP],
+        [start(), *text(0, "Hi"), *text(1, "Yo"), *END],
         [
             *TEXT,
             "TEXT_MESSAGE_START messageId=m:1 role=assistant",
@@ -97,7 +97,7 @@ ROWS: dict[str, tuple[Sequence[Any], Sequence[str], Sequence[str]]] = {
         ["m: Hi", "m:1: Yo"],
     ),
     "a whole message after its events says nothing": (
-        [start(), *text(0, "Hi", stop=False), whole(TextBlock("Hi")), event("content_block_stop", index=0), STOP, whole(TextBlock("Hi"))],
+        [start(), *text(0, "Hi", stop=False), whole(TextBlock("Hi")), event("content_block_stop", index=0), *END, whole(TextBlock("Hi"))],
         TEXT,
         ["m: Hi"],
     ),
@@ -117,7 +117,7 @@ ROWS: dict[str, tuple[Sequence[Any], Sequence[str], Sequence[str]]] = {
         ["m: Hi", "n: Yo"],
     ),
     "a result, once": (
-        [start(), *call(0, "{}"), STOP, result("ok"), result("again")],
+        [start(), *call(0, "{}"), *END, result("ok"), result("again")],
         [
             CALL,
             "TOOL_CALL_ARGS toolCallId=c1 delta={}",
@@ -134,7 +134,7 @@ ROWS: dict[str, tuple[Sequence[Any], Sequence[str], Sequence[str]]] = {
     "an empty result": ([result(None)], ["TOOL_CALL_RESULT toolCallId=c1 content= role=tool"], ["c1: "]),
     "a result of a call that the thread has one of": ([result("old", call_id="known")], [], []),
     "a result that comes before its message has ended stands behind it": (
-        [start(), *call(0, "{}"), result("ok"), *text(1, "Hi"), STOP],
+        [start(), *call(0, "{}"), result("ok"), *text(1, "Hi"), *END],
         [
             CALL,
             "TOOL_CALL_ARGS toolCallId=c1 delta={}",
@@ -145,13 +145,18 @@ ROWS: dict[str, tuple[Sequence[Any], Sequence[str], Sequence[str]]] = {
         ["m: Hi Read({})", "c1: ok"],
     ),
     "a message that broke off is closed and not kept": (
-        [start("x"), *text(0, "Ha", stop=False), start(), *text(0, "Hi"), STOP],
+        [start("x"), *text(0, "Ha", stop=False), start(), *text(0, "Hi"), *END],
         [
             "TEXT_MESSAGE_START messageId=x role=assistant",
             "TEXT_MESSAGE_CONTENT messageId=x delta=Ha",
             "TEXT_MESSAGE_END messageId=x",
             *TEXT,
         ],
+        ["m: Hi"],
+    ),
+    "a cut stream, whose message the CLI itself stops": (
+        [start("x"), *text(0, "Ha"), event("message_stop"), start(), *text(0, "Hi"), *END],
+        [*said("x", "Ha"), *TEXT],
         ["m: Hi"],
     ),
     "one that breaks off at the end too": ([start(), *text(0, "Hi", stop=False)], TEXT, []),
@@ -176,7 +181,7 @@ ROWS: dict[str, tuple[Sequence[Any], Sequence[str], Sequence[str]]] = {
             start(),
             *block(0, {"type": "server_tool_use", "id": "s", "name": "web_search", "input": {}}),
             event("content_block_delta", index=7, delta={"type": "text_delta", "text": "of no block"}),
-            STOP,
+            *END,
         ],
         [],
         [],
