@@ -86,7 +86,7 @@ class Page {
     this.#drawnStatus = null;
     document.title = `${agent.title} · Agents`;
     $("agent-title").textContent = agent.title;
-    $("agent-badge").replaceChildren(...(agent.offline ? [offlineBadge()] : []));
+    $("agent-badge").replaceChildren(...(agent.offline && !agent.unavailable ? [offlineBadge()] : []));
     $("welcome").replaceChildren(...welcome(agent, (text) => this.send(text)));
     this.#title.show(session.agent, session.threadId);
     this.picker.draw(agent.name);
