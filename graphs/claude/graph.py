@@ -20,8 +20,9 @@ from graphs.claude_setup import ClaudeSetup, MissingSdk, NoPrompt
 from graphs.hitl import ApprovalAnswer, ApprovalRequest, request_approval
 from graphs.messages import DeltaMessagesState
 
-SNAPSHOT_EVERY = 20
-"""Runs between two checkpoints that hold the whole transcript."""
+TRANSCRIPT_EVERY = 20
+"""Runs between two checkpoints that hold the whole transcript. (Not by the name of the messages' own number: the annotations of a state's
+base class are read with the names of this module.)"""
 AGUI_EVENT = "agui"
 
 
@@ -29,7 +30,7 @@ class ClaudeState(DeltaMessagesState, total=False):
     """None of it public. `claudeTranscript` is the session's file, `claudeAsks` the call that waits for the user."""
 
     claudeSessionId: str
-    claudeTranscript: Annotated[list[Line], DeltaChannel(extend, snapshot_frequency=SNAPSHOT_EVERY)]
+    claudeTranscript: Annotated[list[Line], DeltaChannel(extend, snapshot_frequency=TRANSCRIPT_EVERY)]
     claudeAsks: Asked | None
 
 

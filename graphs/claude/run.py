@@ -123,7 +123,7 @@ def _options(setup: ClaudeSetup, session: Session, gate: Gate, config: str) -> C
         skills=[],
         verbatim_prompts=True,
         settings=json.dumps(_settings(setup)),
-        env={**_QUIET, "CLAUDE_CONFIG_DIR": config, **setup.environment()},
+        env={**_QUIET, "CLAUDE_CONFIG_DIR": config, "CLAUDE_CODE_TMPDIR": config, **setup.environment()},
         stderr=lambda line: log.info("claude: %s", line),
     )
 
@@ -148,7 +148,7 @@ def _checked(result: ResultMessage) -> ResultMessage:
 
 @contextmanager
 def _scratch() -> Iterator[str]:
-    """A configuration folder for one run: what the CLI keeps there is gone with it."""
+    """A folder for one run: what the CLI keeps there, its configuration and temporary files, is gone with it."""
     with tempfile.TemporaryDirectory(prefix="claude-", ignore_cleanup_errors=True) as folder, warnings.catch_warnings():
         warnings.simplefilter("ignore", CanUseToolShadowedWarning)  # that allowed tools are not asked about is the point
         yield folder

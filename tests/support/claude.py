@@ -44,7 +44,10 @@ class Claude:
 
     def graph(self, folder: Path, **setup: Any) -> StateGraph[Any, Any, Any, Any]:
         """The agent over `folder`, as a new process would build it."""
-        return build(Deps(None, claude=ClaudeSetup(folder, environment=lambda: self.variables, **setup)))
+        return build(Deps(None, claude=self.setup(folder, **setup)))
+
+    def setup(self, folder: Path, **setup: Any) -> ClaudeSetup:
+        return ClaudeSetup(folder, environment=lambda: self.variables, **setup)
 
 
 @contextmanager
