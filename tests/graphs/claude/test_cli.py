@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import os
-import subprocess
+import time
 from contextlib import aclosing
 from pathlib import Path
 
@@ -17,11 +18,21 @@ from tests.support.claude import Status, claude, got
 from tests.support.streams import StreamRecorder
 
 
-def children() -> list[str]:
-    """Programs that this process has started and that run."""
-    listed = subprocess.run(["ps", "-A", "-o", "ppid=,comm="], capture_output=True, text=True, check=True).stdout
-    rows = (row.split(None, 1) for row in listed.splitlines())
-    return [name for parent, name in rows if int(parent) == os.getpid() and name != "ps"]
+def written(folder: Path, name: str) -> str:
+    """The file's text, once it has one."""
+    for _ in range(1_000):
+        if text := got(folder, name):
+            return text
+        time.sleep(0.02)
+    raise TimeoutError(name)
+
+
+def runs(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    return True
 
 
 async def test_a_refused_call_does_not_run(tmp_path: Path, stream_recorder: StreamRecorder) -> None:
@@ -48,16 +59,19 @@ async def test_a_tool_error_is_a_result(tmp_path: Path, stream_recorder: StreamR
 
 
 async def test_an_aborted_run_leaves_no_process_and_the_session_as_it_was(tmp_path: Path, stream_recorder: StreamRecorder) -> None:
-    """The client leaves in the middle of an answer: the CLI ends, and the next message is answered from the state before."""
-    with claude("One.", calling(("Bash", {"command": "tail -f /dev/null"}), ids=["toolu_1"]), "Three.") as agent:
+    """The client leaves while a command runs: CLI and command end, and the next message is answered from the state before."""
+    command = "echo $PPID $$ > pids; tail -f /dev/null"
+    with claude("One.", calling(("Bash", {"command": command}), ids=["toolu_1"]), "Three.") as agent:
         talk = AgentThread(stream_recorder, agent.graph(tmp_path), state_keys=())
         await talk.say("first")
         second = talk.input(messages=[*talk.messages, {"id": "second", "role": "user", "content": "second"}])
         async with aclosing(stream_graph_agui_events(second, talk.compiled(), agent="test", state_keys=())) as events:
             async for event in events:
                 if event.type is EventType.TOOL_CALL_END:
+                    pids = (await asyncio.to_thread(written, tmp_path, "pids")).split()
+                    assert [runs(int(pid)) for pid in pids] == [True, True]
                     break
-        assert children() == []
+        assert [runs(int(pid)) for pid in pids] == [False, False]
         assert (await talk.say("third")).text == "Three."
         asked = json.dumps(agent.wire.asked[-1]["messages"])
     assert "One." in asked
