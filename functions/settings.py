@@ -38,6 +38,11 @@ class Settings(BaseSettings):
     )
     completion_model: str = Field(default="", description="That model's name; empty: the name in `AGENTS_MODEL`.")
     completion_key: str = Field(default="", repr=False, description="That server's key, sent as a bearer token; empty: none.")
+    claude_folder: str = Field(default="", description="Folder that claudeAgent reads and runs commands in; empty: this project's own.")
+    claude_allowed: str = Field(
+        default="Read,Grep,Glob,Bash",
+        description="Tools that claudeAgent uses without asking; `WebFetch`, `WebSearch` and the rest need approval.",
+    )
     offline_delay_ms: int = Field(default=12, ge=0, le=5_000, description="Pause of the offline model between two tokens, in milliseconds.")
     tushare_token: str = Field(
         default="",

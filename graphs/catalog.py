@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib import import_module
+from importlib.util import find_spec
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
@@ -13,6 +14,7 @@ if TYPE_CHECKING:
     from langchain_core.tools import BaseTool
     from langgraph.graph import StateGraph
 
+    from graphs.claude_setup import ClaudeSetup
     from graphs.completion import Completion
     from graphs.knowledge import KnowledgeSource
     from graphs.offline import Script
@@ -33,6 +35,7 @@ class Deps:
     tools: Sequence[BaseTool] | None = None
     market: ToolLoader | None = None
     complete: Completion | None = None
+    claude: ClaudeSetup | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,6 +83,9 @@ class AgentSpec:
     parts: tuple[str, ...] = ()  # fields of `Deps` that `functions.parts` makes for it, beside the model
     routes: tuple[str, ...] = ()  # modules of `functions.web` that its URL serves beside the run
     extras: tuple[str, ...] = ()  # extras of pyproject.toml that its bundle carries, beside its model's
+    fits_zip: bool = True  # False: its bundle is over the 250 MB that Lambda takes from a zip
+    packages: tuple[str, ...] = ()  # modules that `extras` bring and without which it cannot run
+    providers: tuple[str, ...] = ()  # of models that it works with, beside the offline one; none: any
 
     def build(self, deps: Deps) -> StateGraph[Any, Any, Any, Any]:
         """The agent's graph, not compiled."""
@@ -88,6 +94,16 @@ class AgentSpec:
     def read_options(self, state: Mapping[str, Any], forwarded: Mapping[str, Any]) -> Options:
         """What the client asked for, cleaned; empty for an agent without options."""
         return cast(OptionsReader, _load(self.options))(state, forwarded) if self.options else Options()
+
+    def unavailable(self, model: str) -> str | None:
+        """Why it cannot run on this machine with `model`, and what mends that; None: it can. Imports nothing."""
+        if missing := [package for package in self.packages if find_spec(package) is None]:
+            wanted = " ".join(f"--extra {extra}" for extra in self.extras)
+            return f"{self.name} needs the package {', '.join(missing)}, which is not installed. Install it with: uv sync {wanted}"
+        if self.providers and model != "offline" and model.partition(":")[0] not in self.providers:
+            wanted = ", ".join(f"{provider}:…" for provider in self.providers)
+            return f"{self.name} works with {wanted} or offline, and the model is {model}. Set AGENTS_MODEL to one of these."
+        return None
 
     def offline_script(self) -> Script | None:
         """What the offline model does for this agent alone; None: nothing."""
@@ -100,6 +116,28 @@ def _load(path: str) -> Callable[..., Any]:
 
 
 _SPECS = (
+    AgentSpec(
+        name="claudeAgent",
+        title="Claude Agent",
+        description="The Claude Agent SDK over a folder: it reads, searches and runs commands, and asks you before it goes on the network.",
+        module="graphs.claude.graph:build",
+        state_keys=(),
+        default_text="Outline this repository: what is in it, and where to begin reading.",
+        needs_model=False,
+        script="graphs.claude.script:reply",
+        prompts=(
+            "Outline this repository",
+            "Find every TODO",
+            "Read README.md",
+            "Run: ls",
+            "Fetch https://example.com",
+        ),
+        parts=("claude",),
+        extras=("claude",),
+        fits_zip=False,  # 450 MiB: the SDK brings a CLI of 368 MiB
+        packages=("claude_agent_sdk",),
+        providers=("anthropic", "bedrock", "bedrock_converse"),
+    ),
     AgentSpec(
         name="reactAgent",
         title="ReAct agent",

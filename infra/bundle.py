@@ -28,6 +28,9 @@ log = logging.getLogger("infra.bundle")
 
 MANIFEST = ".bundle.json"
 BOOTSTRAP = Path("functions/runtime/bootstrap")
+_PROGRAMS = (BOOTSTRAP, Path("claude_agent_sdk/_bundled/claude"))
+ZIP_LIMIT = 250 * 2**20
+"""Bytes that Lambda takes from a zip, unpacked and with its layers."""
 TASK_ROOT = "/var/task"
 # The recipe is an input too: a change of these files builds anew.
 _RECIPE = ("bundle.py", "prune.py")
@@ -116,7 +119,7 @@ def _copy_code(agent: str, root: Path) -> None:
 def _settle_modes(root: Path) -> None:
     """The zip keeps modes, and Lambda runs as another user: a file that only its owner may read would fail there."""
     for path in root.rglob("*"):
-        path.chmod(0o755 if path.is_dir() or path.relative_to(root) == BOOTSTRAP else 0o644)
+        path.chmod(0o755 if path.is_dir() or path.relative_to(root) in _PROGRAMS else 0o644)
 
 
 def _compile(root: Path, python: str) -> None:
@@ -182,7 +185,10 @@ def main(argv: Sequence[str] | None = None) -> None:
         folder = options.out or ROOT / deployment.assets
         out = (folder if options.agent and options.out else folder / agent).resolve()
         changed = build(agent, out, model=options.model, auth=options.auth)
-        log.info("%s: %s, %.1f MiB in %s", agent, "built" if changed else "unchanged", size_of(out) / 2**20, out)
+        size = size_of(out)
+        log.info("%s: %s, %.1f MiB in %s", agent, "built" if changed else "unchanged", size / 2**20, out)
+        if size > ZIP_LIMIT:
+            log.warning("%s: Lambda takes %d MiB from a zip; this is for a container image", agent, ZIP_LIMIT // 2**20)
 
 
 if __name__ == "__main__":

@@ -16,6 +16,7 @@ ROOT = Path(__file__).resolve().parents[1]
 MEMORY_MB = 1024
 TIMEOUT_SECONDS = 900
 AUTH_MODES = get_args(Settings.model_fields["auth"].annotation)
+DEPLOYABLE = tuple(name for name, spec in AGENTS.items() if spec.fits_zip)
 # `provider` of `AGENTS_MODEL` → the extra of pyproject.toml that carries its client
 PROVIDERS = {"openai": "openai", "deepseek": "deepseek", "anthropic": "anthropic", "bedrock": "bedrock", "bedrock_converse": "bedrock"}
 
@@ -59,7 +60,7 @@ class Deployment(BaseModel):
     model_config = ConfigDict(extra="ignore", frozen=True)
 
     stack: str = Field("agents", description="Name of the CloudFormation stack.")
-    agents: Words = Field(tuple(AGENTS), min_length=1, description="Which agents get a function.")
+    agents: Words = Field(DEPLOYABLE, min_length=1, description="Which agents get a function; by default all whose bundle Lambda takes.")
     model: str = Field("offline", description="Chat model as `provider:model`; also decides what the bundle carries.")
     embeddings: str = Field(
         "", description="Embedding model of knowledge bases: `hashing`, or one of Bedrock beside a chat model of Bedrock."
@@ -93,6 +94,11 @@ class Deployment(BaseModel):
         unknown = [name for name in agents if name not in AGENTS]
         if unknown:
             raise ValueError(f"unknown agent {', '.join(unknown)}; known: {', '.join(AGENTS)}")
+        if large := [name for name in agents if not AGENTS[name].fits_zip]:
+            raise ValueError(
+                f"{', '.join(large)} cannot be deployed: the bundle is over the 250 MB that Lambda takes from a zip, layers included. "
+                "README.md, Limits, says where it can run"
+            )
         return tuple(dict.fromkeys(agents))
 
     @field_validator("auth")

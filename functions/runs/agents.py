@@ -8,6 +8,7 @@ from typing import Any
 from uuid import uuid4
 
 from ag_ui.core import RunAgentInput
+from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import HumanMessage
 from langgraph.checkpoint.base import BaseCheckpointSaver
 from langgraph.pregel import Pregel
@@ -25,10 +26,11 @@ class UnknownAgent(LookupError):
 
 @dataclass(frozen=True, slots=True)
 class ServedAgent:
-    """A graph that can be run, and how its input is read. `graph` has no principal yet: see `graph_for`."""
+    """A graph that can be run, and how its input is read. `graph` has no principal yet: see `graph_for`. `model`: what it was made with."""
 
     spec: AgentSpec
     graph: Pregel[Any, Any, Any, Any]
+    model: BaseChatModel | None = None
 
     def graph_for(self, checkpointer: BaseCheckpointSaver[Any] | None) -> Pregel[Any, Any, Any, Any]:
         """The same graph on a caller's own threads; None keeps the checkpointer it was compiled with."""

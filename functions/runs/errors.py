@@ -26,6 +26,8 @@ MESSAGES: dict[str, str] = {
     "CHECKPOINTER_NEEDED": "The agent asked a question, but its graph has no checkpointer to keep it: no answer could be taken.",
     "LEASE_LOST": "The run gave no sign of life for too long, and another has taken over its thread. Load the thread again.",
     "SECRET_UNAVAILABLE": "A key that the agent needs cannot be read. The operator of this deployment has to check its secrets.",
+    "NO_PROMPT": "There is no text to answer: this agent reads the last text message, and images alone say nothing to it.",
+    "AGENT_UNAVAILABLE": "The agent's software is not installed here. Its operator has to install it: uv sync --extra claude.",
     "CHECKPOINT_TOO_LARGE": "The state of this thread is too large to be stored.",
 }
 
@@ -33,6 +35,9 @@ _BY_TYPE: dict[str, str] = {
     "langgraph.errors.GraphRecursionError": "GRAPH_STEP_LIMIT",
     "graphs.knowledge.errors.KnowledgeUnavailable": "KB_INFRA_DOWN",
     "graphs.endings.ModelRefused": "LLM_REFUSED",
+    "graphs.claude_setup.NoPrompt": "NO_PROMPT",
+    "graphs.claude_setup.ClaudeRefused": "LLM_REFUSED",
+    "graphs.claude_setup.MissingSdk": "AGENT_UNAVAILABLE",
     "functions.store.errors.LeaseLost": "LEASE_LOST",
     "functions.runs.errors.CheckpointerNeeded": "CHECKPOINTER_NEEDED",
     "functions.secrets.SecretUnavailable": "SECRET_UNAVAILABLE",

@@ -6,10 +6,13 @@ import base64
 import binascii
 import json
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal, cast
+
+from botocore.exceptions import ClientError
 
 from functions.store import keys
 from functions.store.clients import Calls
+from functions.store.errors import refused
 from functions.store.expiry import alive, now
 from functions.store.table import Item, Table
 from functions.store.tables import BY_RANK
@@ -17,6 +20,8 @@ from functions.store.tables import BY_RANK
 if TYPE_CHECKING:
     from mypy_boto3_dynamodb import DynamoDBClient
 
+Titled = Literal["rule", "model", "user"]
+"""Who named a conversation: the rule (nobody yet), a model (or it has the right to), its user."""
 LONGEST_TITLE = 200
 LONGEST_THREAD = 700
 """Bytes of a thread id that stay readable in a sort key of 1,024, beside the agent's name."""
@@ -28,13 +33,14 @@ class BadCursor(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Conversation:
-    """One thread as its owner sees it. Times are milliseconds since 1970."""
+    """One thread as its owner sees it, and who gave it its title. Times are milliseconds since 1970."""
 
     thread_id: str
     agent: str
     title: str
     created_at: int
     updated_at: int
+    titled: Titled = "rule"
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +73,7 @@ class Threads:
             _owner(principal),
             _row_key(agent, thread_id),
             UpdateExpression=(
-                "SET id = :id, #agent = :agent, title = if_not_exists(title, :title), "
+                "SET id = :id, #agent = :agent, title = if_not_exists(title, :title), titled = if_not_exists(titled, :rule), "
                 "created_at = if_not_exists(created_at, :now), updated_at = :now, #rank = :rank"
                 + (", expires_at = :expiry" if kept else " REMOVE expires_at")
             ),
@@ -76,6 +82,7 @@ class Threads:
                 ":id": {"S": thread_id},
                 ":agent": {"S": agent},
                 ":title": {"S": title[:LONGEST_TITLE]},
+                ":rule": {"S": "rule"},
                 ":now": {"N": str(millis)},
                 ":rank": {"S": f"0!{millis:015d}"},
                 **kept,
@@ -87,6 +94,38 @@ class Threads:
     def get(self, principal: str, thread_id: str, *, agent: str) -> Conversation | None:
         row = self._table.get(_owner(principal), _row_key(agent, thread_id))
         return _conversation(row) if row and alive([row]) else None
+
+    def rename(self, principal: str, thread_id: str, *, agent: str, title: str) -> Conversation | None:
+        """The user's own title, which nothing replaces. None: there is no such conversation."""
+        renamed = self._entitle(principal, thread_id, agent, "user", title=title)
+        return self.get(principal, thread_id, agent=agent) if renamed else None
+
+    def claim_title(self, principal: str, thread_id: str, *, agent: str) -> bool:
+        """The right to name it by a model, once: False if another run has it, or the user has named it."""
+        return self._entitle(principal, thread_id, agent, "model", was="rule")
+
+    def suggest_title(self, principal: str, thread_id: str, *, agent: str, title: str) -> bool:
+        """A model's title, for whoever claimed it; False if the user has named it meanwhile, or deleted it."""
+        return self._entitle(principal, thread_id, agent, "model", title=title, was="model")
+
+    def _entitle(
+        self, principal: str, thread_id: str, agent: str, by: Titled, *, title: str | None = None, was: Titled | None = None
+    ) -> bool:
+        """Writes title and `by`, if the row is there and `was` has named it (None: whoever has)."""
+        given = {} if title is None else {":title": {"S": title[:LONGEST_TITLE]}}
+        expected = {} if was is None else {":was": {"S": was}}
+        request = {
+            "UpdateExpression": "SET titled = :by" + (", title = :title" if given else ""),
+            "ConditionExpression": "attribute_exists(pk)" + (" AND titled = :was" if expected else ""),
+            "ExpressionAttributeValues": {":by": {"S": by}, **given, **expected},
+        }
+        try:
+            self._table.update(_owner(principal), _row_key(agent, thread_id), **request)
+        except ClientError as error:
+            if not refused(error):
+                raise
+            return False
+        return True
 
     def delete(self, principal: str, thread_id: str, *, agent: str) -> None:
         """Only the row; a missing one is no error."""
@@ -109,7 +148,9 @@ def _row_key(agent: str, thread_id: str) -> str:
 
 
 def _conversation(row: Item) -> Conversation:
-    return Conversation(row["id"]["S"], row["agent"]["S"], row["title"]["S"], int(row["created_at"]["N"]), int(row["updated_at"]["N"]))
+    times = int(row["created_at"]["N"]), int(row["updated_at"]["N"])
+    titled = cast(Titled, row.get("titled", {"S": "rule"})["S"])
+    return Conversation(row["id"]["S"], row["agent"]["S"], row["title"]["S"], *times, titled)
 
 
 def _cursor(last: Item) -> str:

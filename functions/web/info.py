@@ -32,6 +32,7 @@ async def info(served: Here, who: Caller) -> dict[str, Any]:
         "version": _version(),
         "protocolVersion": PROTOCOL_VERSION,
         "offline": served.offline,
+        "unavailable": served.unavailable,
         "defaultText": spec.default_text,
         "capabilities": capabilities().model_dump(by_alias=True),
     }

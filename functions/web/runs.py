@@ -35,6 +35,7 @@ STREAM: dict[int | str, dict[str, Any]] = {
     403: {"description": "The knowledge base that is asked for is not shared with the caller."},
     409: {"description": "Another run has the thread (`RUN_IN_PROGRESS`, with its `runId`), or the question has another answer."},
     413: {"description": "The body is too large."},
+    503: {"description": "The agent cannot run here (`AGENT_UNAVAILABLE`); the text says what is missing."},
     422: {"description": "A field is missing or wrong, or the input means nothing for this thread."},
 }
 
@@ -51,6 +52,8 @@ async def run(request: Request, served: Here, who: Caller) -> Response:
 
     `Idempotency-Key`: the same request again starts nothing (409, with the run that it started). `Prefer: wait=N`: waits up to N seconds
     for a thread that another run has."""
+    if served.unavailable:
+        raise Problem(503, "AGENT_UNAVAILABLE", served.unavailable)
     input = await read_run_input(request, served.settings.max_body_bytes)
     options = served.agent.options(input)
     await check_kb(served, options.configurable.get("kbId"), who)

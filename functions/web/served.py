@@ -19,10 +19,13 @@ from functions.store import keys
 from functions.store.checkpoints import DynamoDBSaver
 from functions.store.clients import dynamodb_client
 from functions.store.threads import Threads
+from functions.web.titles import entitle
 from graphs.catalog import AGENTS, AgentSpec, Deps
 from graphs.stream.parts import text_of
+from graphs.titles import rule_title
 
 if TYPE_CHECKING:
+    from langchain_core.language_models import BaseChatModel
     from mypy_boto3_dynamodb import DynamoDBClient
 
     from functions.web.rebuilt import Rebuilt
@@ -53,6 +56,16 @@ class Served:
     def offline(self) -> bool:
         return self.settings.model == "offline"
 
+    @property
+    def title_model(self) -> BaseChatModel | None:
+        """Names conversations; None leaves them the rule's title."""
+        return None if self.offline else self.agent.model
+
+    @property
+    def unavailable(self) -> str | None:
+        """Why the agent cannot run here, and what mends that. Its threads can be read all the same."""
+        return self.agent.spec.unavailable(self.settings.chat_model)
+
     def graph(self, principal: str) -> Graph:
         """The graph on the principal's own threads with this agent."""
         saver = self.agent.graph.checkpointer
@@ -60,14 +73,21 @@ class Served:
         return self.agent.graph_for(saver.for_principal(own) if isinstance(saver, DynamoDBSaver) else None)
 
     async def touch(self, principal: str, input: RunAgentInput) -> None:
-        """Moves the conversation to the top of its owner's list. Its failure is logged: the run itself has ended well."""
+        """Moves the conversation to the top of its owner's list, and names it. Its failure is logged: the run itself has ended well."""
         if self.threads is None:
             return
-        said = next((text_of(m.content) for m in input.messages if m.role == "user"), "") or self.agent.spec.title
+        said = next((text_of(m.content) for m in input.messages if m.role == "user"), "")
+        title = rule_title(said) or self.agent.spec.title
         try:
-            await asyncio.to_thread(self.threads.touch, principal, input.thread_id, agent=self.agent.spec.name, title=said)
+            row = await asyncio.to_thread(self.threads.touch, principal, input.thread_id, agent=self.agent.spec.name, title=title)
         except Exception:
             log.exception("the conversation row of thread %s was not updated", input.thread_id)
+            return
+        if self.title_model is not None:
+            try:
+                await entitle(self.threads, row, principal, self.title_model, self.graph(principal))
+            except Exception:
+                log.exception("thread %s keeps its title: the model gave it none", input.thread_id)
 
 
 def serve_agent(name: str, settings: Settings, graph: Graph | None = None, checkpointer: BaseCheckpointSaver[Any] | None = None) -> Served:
@@ -88,7 +108,7 @@ def serve_agent(name: str, settings: Settings, graph: Graph | None = None, check
     threads = Threads(f"{settings.table_prefix}threads", client=client, ttl_seconds=settings.ttl_seconds) if client is not None else None
 
     def build(deps: Deps) -> ServedAgent:
-        return ServedAgent(spec, compile_agent(spec, deps, saver))
+        return ServedAgent(spec, compile_agent(spec, deps, saver), deps.model)
 
     if not settings.secrets:
         deps = make_deps(spec, settings)

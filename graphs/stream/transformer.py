@@ -177,9 +177,19 @@ class AguiTransformer(StreamTransformer):
             for event in self._with_state(native_events(payload, self.lifecycle, owner, self._lanes)):
                 for legal in self.lifecycle.admit(event):
                     self._send(legal)
+                    self._know_native(legal)
         except Refused as refused:
             log.warning("a node wrote an AG-UI event that is not legal here: %s", refused)
             self._emit_all([refusal(payload, str(refused), timestamp)])
+
+    def _know_native(self, event: Any) -> None:
+        """What a node wrote itself is not said a second time when the node returns it as messages with the same ids."""
+        if event.type in (EventType.TEXT_MESSAGE_START, EventType.REASONING_MESSAGE_START):
+            self._messages.know(event.message_id.partition(":reasoning:")[0])
+        elif event.type is EventType.TOOL_CALL_START and event.parent_message_id:
+            self._messages.know(event.parent_message_id)
+        elif event.type is EventType.TOOL_CALL_RESULT:
+            self._ledger.answer(event.tool_call_id)
 
     def _with_state(self, events: Iterable[BaseEvent]) -> Iterator[BaseEvent]:
         for event in events:

@@ -17,6 +17,7 @@ from pydantic import ValidationError
 from pydantic_settings import SettingsError
 
 from functions.settings import Settings, get_settings
+from graphs.catalog import AGENTS
 from infra.local.listener import PortInUse, bind
 from infra.local.lock import FolderInUse, lock_folder
 from infra.local.variables import FunctionVariables, bare, data_folder, on_bedrock, user_variables
@@ -109,6 +110,14 @@ def _make(name: str) -> None:
             raise NoCredentialsError
 
 
+def check_agents() -> Result:
+    """Which agents can run here."""
+    reasons = [reason for spec in AGENTS.values() if (reason := spec.unavailable(_settings().chat_model))]
+    if not reasons:
+        return Result("agents", "ok", ", ".join(AGENTS))
+    return Result("agents", "note", " ".join(reasons), "The others work; `agents dev` shows it as unavailable.")
+
+
 def check_data() -> Result:
     """The folder `agents dev` keeps its data in."""
     folder = data_folder()
@@ -180,4 +189,13 @@ def _answering() -> list[str]:
         return []
 
 
-CHECKS: tuple[Callable[[], Result], ...] = (check_python, check_settings, check_model, check_data, check_store, check_port, check_node)
+CHECKS: tuple[Callable[[], Result], ...] = (
+    check_python,
+    check_settings,
+    check_model,
+    check_agents,
+    check_data,
+    check_store,
+    check_port,
+    check_node,
+)

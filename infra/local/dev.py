@@ -160,6 +160,7 @@ def site(options: Options, settings: Settings, listener: socket.socket) -> Site:
             "prompts": AGENTS[name].prompts,
             "routes": AGENTS[name].routes,
             **({"auth": "jwt"} if settings.auth == "jwt" else {}),
+            "unavailable": AGENTS[name].unavailable(settings.chat_model),
         }
         for name in options.agents
     }
@@ -182,6 +183,7 @@ def greeting(url: str, urls: Mapping[str, str], settings: Settings, data: Path |
         "",
         f"  {'Page':<{width}}  {url}/",
         *(f"  {name:<{width}}  {address}" for name, address in urls.items()),
+        *(f"  {'':<{width}}  {reason}" for name in urls if (reason := AGENTS[name].unavailable(settings.chat_model))),
         f"  {'Model':<{width}}  {model}",
         f"  {'Data':<{width}}  {data or 'kept in memory only'}",
         "",

@@ -38,7 +38,7 @@ def test_all_is_well(monkeypatch: pytest.MonkeyPatch) -> None:
     result = CliRunner().invoke(app, ["check", "--json"])
     found = {entry["name"]: entry for entry in json.loads(result.stdout)}
     assert result.exit_code == 0
-    assert list(found) == ["python", "settings", "model", "data", "store", "port", "node"]
+    assert list(found) == ["python", "settings", "model", "agents", "data", "store", "port", "node"]
     assert found["model"]["status"] == "note"
     assert "offline" in found["model"]["detail"]
     assert found["port"]["detail"] == f"port {free} is free"
@@ -89,6 +89,15 @@ def test_a_model_with_its_key(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", "")
     monkeypatch.delenv("OPENAI_API_KEY")
     assert checks.check_model().status == "ok"
+
+
+def test_an_agent_that_cannot_run_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    """With the way to mend it; the others work, so it is no failure."""
+    assert checks.check_agents().status == "ok"
+    monkeypatch.setenv("AGENTS_MODEL", "openai:gpt-5-mini")
+    get_settings.cache_clear()
+    found = checks.check_agents()
+    assert (found.status, "claudeAgent works with anthropic:…" in found.detail) == ("note", True)
 
 
 def test_the_model_is_the_one_that_workers_make(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -14,8 +14,7 @@ from typing import Any
 import pytest
 
 from functions.store.tables import TABLES
-from graphs.catalog import AGENTS
-from infra.deployment import ROOT
+from infra.deployment import DEPLOYABLE, ROOT
 from infra.local.runtime_api import RuntimeApi
 from tests.infra.deploying.account import ACCOUNT, REGION, Account, account
 from tests.infra.templates import Synth, Template, properties, resources
@@ -57,7 +56,7 @@ def deployed(assets: Path, tmp_path_factory: pytest.TempPathFactory, synth: Synt
 def test_the_outputs_are_the_templates(deployed: Deployed) -> None:
     """A URL per agent, the tables, the bucket; and the addresses are those that the functions have."""
     assert deployed.outputs.keys() == deployed.template["Outputs"].keys()
-    for agent in AGENTS:
+    for agent in DEPLOYABLE:
         url = deployed.account.client("lambda").get_function_url_config(FunctionName=deployed.function(agent), Qualifier="live")
         assert deployed.outputs[f"{agent}Url"] == url["FunctionUrl"].rstrip("/") + "/"
 
@@ -77,7 +76,7 @@ def test_a_table_is_what_the_template_asks_for(deployed: Deployed) -> None:
         assert backups["PointInTimeRecoveryDescription"]["PointInTimeRecoveryStatus"] == "ENABLED"
 
 
-@pytest.mark.parametrize("agent", AGENTS)
+@pytest.mark.parametrize("agent", DEPLOYABLE)
 def test_a_url_streams_from_the_alias(deployed: Deployed, agent: str) -> None:
     """Its mode, its sign-in and its CORS are the template's; the alias stands on a published version; failures raise an alarm."""
     client, name = deployed.account.client("lambda"), deployed.function(agent)

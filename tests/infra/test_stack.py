@@ -16,9 +16,8 @@ from pydantic import ValidationError
 
 from functions.settings import Settings
 from functions.store.tables import TABLES, create_tables
-from graphs.catalog import AGENTS
 from infra.bundle import BOOTSTRAP, LAMBDA, MANIFEST
-from infra.deployment import ROOT, Deployment, project_context
+from infra.deployment import DEPLOYABLE, ROOT, Deployment, project_context
 from tests.infra.conftest import fake_bundle
 from tests.infra.templates import Synth, Template, actions, properties, resources
 
@@ -32,7 +31,7 @@ TITAN = "amazon.titan-embed-text-v2:0"
 INDEX_FIELDS = ("IndexName", "KeySchema", "Projection")
 
 
-@pytest.mark.parametrize("agent", AGENTS)
+@pytest.mark.parametrize("agent", DEPLOYABLE)
 def test_every_agent_of_the_catalog_has_a_function(synth: Synth, agent: str) -> None:
     """The function starts our loop through the exec wrapper, on the machine that its bundle was made for."""
     function = properties(synth(), "AWS::Lambda::Function", f"agents/{agent}/")
@@ -46,10 +45,10 @@ def test_every_agent_of_the_catalog_has_a_function(synth: Synth, agent: str) -> 
 
 def test_there_are_no_other_functions(synth: Synth) -> None:
     """No helper function of CDK's own sneaks in, so nothing but the agents runs in the account."""
-    assert len(resources(synth(), "AWS::Lambda::Function")) == len(AGENTS)
+    assert len(resources(synth(), "AWS::Lambda::Function")) == len(DEPLOYABLE)
 
 
-@pytest.mark.parametrize("agent", AGENTS)
+@pytest.mark.parametrize("agent", DEPLOYABLE)
 def test_the_url_streams_from_the_live_alias(synth: Synth, agent: str) -> None:
     """The URL is on the alias (a deploy moves it whole), streams, and asks for SigV4 unless told otherwise."""
     template = synth()
@@ -60,7 +59,7 @@ def test_the_url_streams_from_the_live_alias(synth: Synth, agent: str) -> None:
     assert "Cors" not in url
 
 
-@pytest.mark.parametrize("agent", AGENTS)
+@pytest.mark.parametrize("agent", DEPLOYABLE)
 def test_an_open_url_has_both_permissions(synth: Synth, agent: str) -> None:
     """Since October 2025 a URL without auth answers 403 unless InvokeFunctionUrl and InvokeFunction are both granted."""
     template = synth(auth="none")
@@ -85,7 +84,7 @@ def test_cors_comes_from_the_context(synth: Synth) -> None:
     assert "AllowCredentials" not in cors or cors["AllowCredentials"] is False
 
 
-@pytest.mark.parametrize("agent", AGENTS)
+@pytest.mark.parametrize("agent", DEPLOYABLE)
 def test_the_environment_is_what_the_settings_read(synth: Synth, agent: str) -> None:
     """Every AGENTS_ variable is a field of Settings, its value is one that Settings accepts, and no secret is among them."""
     context = {"auth": "none", "model": BEDROCK_MODEL, "table_prefix": "demo-", "ttl_days": 7, "log_level": "DEBUG"}
@@ -146,7 +145,7 @@ def test_the_bucket_is_closed(synth: Synth) -> None:
     assert denied == {'{"Bool": {"aws:SecureTransport": "false"}}', '{"NumericLessThan": {"s3:TlsVersion": 1.2}}'}
 
 
-@pytest.mark.parametrize("agent", AGENTS)
+@pytest.mark.parametrize("agent", DEPLOYABLE)
 def test_a_role_may_do_what_the_store_calls(synth: Synth, agent: str) -> None:
     """The actions are exactly the DynamoDB operations that the store's source names, and the bucket's four: no more, no wildcard."""
     operations = {
@@ -248,7 +247,7 @@ def test_a_model_without_its_key_is_not_deployed(model: str, lacks: str) -> None
 ISSUER = "https://id.example/realms/a"
 
 
-@pytest.mark.parametrize("agent", AGENTS)
+@pytest.mark.parametrize("agent", DEPLOYABLE)
 def test_tokens_open_the_url_and_not_the_app(synth: Synth, agent: str) -> None:
     """With `jwt` AWS lets every request through, and the app, told whose tokens it takes, decides; a browser may send them."""
     rules = {"auth": "jwt", "jwt_issuer": ISSUER, "jwt_audience": "agents"}
@@ -287,7 +286,7 @@ def test_a_role_may_read_its_secrets_and_no_others(synth: Synth) -> None:
 def test_outputs_name_every_url_by_its_agent(synth: Synth) -> None:
     """Whoever deploys reads each agent's address, the tables and the bucket from the outputs."""
     template = synth()
-    urls = {f"{agent}Url" for agent in AGENTS}
+    urls = {f"{agent}Url" for agent in DEPLOYABLE}
     assert set(template["Outputs"]) == urls | {f"{key}Table" for key in TABLES} | {"payloadsBucket"}
     assert all(template["Outputs"][name]["Value"]["Fn::GetAtt"][1] == "FunctionUrl" for name in urls)
 
@@ -330,7 +329,7 @@ def test_a_wrong_context_is_named(context: dict[str, str], named: str) -> None:
         build_app(context)
 
 
-@pytest.mark.parametrize("agent", AGENTS)
+@pytest.mark.parametrize("agent", DEPLOYABLE)
 def test_each_agent_has_alarms(synth: Synth, agent: str) -> None:
     """Errors, throttles and runs within a tenth of their timeout reach the topic; without a topic the alarms are still there."""
     topic = "arn:aws:sns:us-east-1:123456789012:ops"
@@ -343,7 +342,7 @@ def test_each_agent_has_alarms(synth: Synth, agent: str) -> None:
 def test_one_dashboard_shows_every_agent(synth: Synth) -> None:
     """The dashboard has a row per agent and one for the tables."""
     body = json.dumps(properties(synth(), "AWS::CloudWatch::Dashboard")["DashboardBody"])
-    assert all(f"{agent}: runs" in body for agent in AGENTS)
+    assert all(f"{agent}: runs" in body for agent in DEPLOYABLE)
     assert "tables: consumed units" in body
 
 

@@ -17,6 +17,7 @@ from graphs.catalog import AGENTS, Deps
 from graphs.models import ScriptedModel, make_model
 from graphs.stream import write_agui_assistant_text, write_agui_event
 from tests.scenarios import tushare, writing
+from tests.scenarios.claude_stories import CLAUDE_STORIES
 from tests.scenarios.telling import KeptThread
 from tests.support.agent_thread import Json, Run, calling, cancelled, resolved, single
 from tests.support.small_graphs import pieces, react, speaking, text
@@ -309,6 +310,7 @@ async def kb_failure(new: New) -> None:
 SCENARIOS: Mapping[str, Callable[[New], Awaitable[None]]] = {
     story.__name__: story
     for story in (
+        *CLAUDE_STORIES,
         text_alone,
         thinking,
         tool_call,

@@ -131,6 +131,10 @@ class AgentThread:
         self.id = str(uuid4())
         self.messages: list[Json] = []
 
+    def graph(self, graph: StateGraph[Any, Any, Any, Any]) -> None:
+        """From now on the thread is served by `graph`."""
+        self._builder = graph
+
     def compiled(self) -> Any:
         return self._builder.compile(**self._compile)
 

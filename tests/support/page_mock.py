@@ -51,6 +51,8 @@ class Mock:
     seen: list[tuple[str, dict[str, Any]]] = field(default_factory=list)
     others: dict[tuple[str, str], tuple[int, str]] = field(default_factory=dict)  # (method, path?query) → status and body of other calls
     asked: list[tuple[str, str, bytes]] = field(default_factory=list)  # those calls, with their bodies
+    titles: dict[str, str] = field(default_factory=dict)  # of threads; one that is not there has the title "Untitled"
+    title_refused: bool = False
     left: int = 0  # how many clients went away in the middle of a stream
 
     def will_stream(self, *steps: Step) -> None:
@@ -84,6 +86,17 @@ class Mock:
         self.asked.append((request.method, path, await request.body()))
         status, said = self.others.get((request.method, path), (404, '{"error": {"code": "NOT_FOUND", "message": "Not there."}}'))
         return Response(said, status)
+
+    async def title(self, request: Request) -> JSONResponse:
+        """`GET` and `PATCH threads/<id>`."""
+        thread = request.path_params["thread"]
+        if request.method == "PATCH":
+            if self.title_refused:
+                return JSONResponse({"error": {"code": "BAD_INPUT", "message": "title: no"}}, 422)
+            self.titles[thread] = (await request.json())["title"]
+        given = thread in self.titles
+        title = self.titles.get(thread, "Untitled")
+        return JSONResponse({"threadId": thread, "title": title, "titledBy": "user" if given else "rule"})
 
 
 @dataclass(slots=True)
@@ -144,6 +157,7 @@ def mock_app(mock: Mock) -> Starlette:
     return Starlette(
         routes=[
             Route("/config.json", config),
+            Route("/agents/{name}/threads/{thread}", mock.title, methods=["GET", "PATCH"]),
             Route("/agents/{name}/{path:path}", mock.answer, methods=["GET", "POST", "DELETE"]),
             Mount("/", _CachedFiles(directory=PAGE, html=True)),
         ]

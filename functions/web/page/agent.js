@@ -51,6 +51,26 @@ export class Agent {
     return this.#post(`${this.url}connect`, envelope({ threadId, runId: uuid(), messages: [], state: {} }), signal);
   }
 
+  /** The conversation's row ({title, titledBy, …}), or null where the agent has none to tell. */
+  async conversation(threadId) {
+    return await this.#row(threadId, {});
+  }
+
+  /** Gives it the user's title; null where that was refused. */
+  async rename(threadId, title) {
+    return await this.#row(threadId, { method: "PATCH", headers: { "Content-Type": "application/json" }, body: JSON.stringify({ title }) });
+  }
+
+  async #row(threadId, request) {
+    try {
+      const response = await fetch(`${this.url}threads/${encodeURIComponent(threadId)}`, request);
+      return response.ok ? await response.json() : null;
+    } catch (error) {
+      if (error instanceof TypeError || error instanceof SyntaxError) return null; // out of reach, or no agent of ours: the run says so too
+      throw error;
+    }
+  }
+
   async *#post(url, body, signal) {
     let terminal = null;
     let started = false;

@@ -21,6 +21,7 @@ import { Follower } from "./view/scroll.js";
 import { StatusLine } from "./view/status.js";
 import { tabs } from "./view/tabs.js";
 import { TokenField } from "./view/token_field.js";
+import { ThreadTitle } from "./view/thread_title.js";
 import { welcome } from "./view/welcome.js";
 
 const $ = (id) => document.getElementById(id);
@@ -39,6 +40,7 @@ class Page {
   #interrupts = new Interrupts($("interrupts"), (answers) => this.session.answer(answers));
   #events = new EventsPane($("events-panel"), $("state-panel"));
   #follower = new Follower($("scroller"), $("to-end"));
+  #title = new ThreadTitle($("thread-title"));
   #agentsDrawer = new Drawer("agents", $("agents-pane"), $("agents-button"), $("backdrop"));
   #documents = new Documents($("documents-button"));
   #token = new TokenField($("token-root"), () => this.session.connect());
@@ -80,7 +82,7 @@ class Page {
 
   #open() {
     const { agent: name, thread } = threads.fromAddress();
-    const agent = this.agents.find((one) => one.name === name) ?? this.agents[0];
+    const agent = this.agents.find((one) => one.name === name) ?? this.agents.find((one) => !one.unavailable) ?? this.agents[0];
     const wanted = thread || threads.lastThread(agent.name);
     if (agent === this.agent && wanted === this.session.threadId) return;
     threads.setAddress(agent.name, wanted);
@@ -107,8 +109,9 @@ class Page {
     this.#drawnStatus = null;
     document.title = `${agent.title} · Agents`;
     $("agent-title").textContent = agent.title;
-    $("agent-badge").replaceChildren(...(agent.offline ? [offlineBadge()] : []));
+    $("agent-badge").replaceChildren(...(agent.offline && !agent.unavailable ? [offlineBadge()] : []));
     $("welcome").replaceChildren(...welcome(agent, (text) => this.send(text)));
+    this.#title.show(session.agent, session.threadId);
     this.picker.draw(agent.name);
     this.#documents.show(agent);
     this.#panelOpened = this.#openPanel(session).catch((error) => session === this.session && session.report(panelNotice(error)));
@@ -145,13 +148,14 @@ class Page {
     $("messages").setAttribute("aria-busy", String(session.busy));
     $("welcome").hidden = !this.#messages.empty || session.busy || session.interrupts.length > 0;
     this.#status.draw(session);
-    this.#composer.draw(status);
+    this.#composer.draw(this.agent.unavailable ? "unavailable" : status);
     this.#events.draw(session.log, session.transcript.state);
     this.#panel?.draw?.();
     const asks = this.#interrupts.draw(session.interrupts, status === "waiting");
     this.#follower.afterDraw();
     if (asks) this.#ask();
     if (status === "idle" && this.#drawnStatus && document.activeElement === document.body) this.#composer.focus();
+    if (status !== this.#drawnStatus && !session.busy && !this.#messages.empty) this.#title.refresh();
     this.#drawnStatus = status;
   }
 

@@ -124,6 +124,8 @@ def mock(mock_server: tuple[Mock, str]) -> Mock:
     mock.seen.clear()
     mock.others.clear()
     mock.asked.clear()
+    mock.titles.clear()
+    mock.title_refused = False
     mock.left = 0
     return mock
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -16,6 +17,7 @@ from graphs.models import ScriptedModel
 from graphs.stream import AguiTransformer
 from tests.functions.runs.conftest import NewThread
 from tests.support.agent_thread import Json, Run, calling, single
+from tests.support.claude import claude
 from tests.support.small_graphs import pieces, react, speaking, text
 
 
@@ -202,8 +204,9 @@ async def test_multimodal(thread: NewThread) -> None:
 
 
 @pytest.mark.parametrize("name", list(AGENTS))
-async def test_the_agents_of_the_catalog(name: str, thread: NewThread) -> None:
+async def test_the_agents_of_the_catalog(name: str, thread: NewThread, tmp_path: Path) -> None:
     """A plain turn of each is a legal stream."""
-    talk = thread(AGENTS[name].build(Deps(ScriptedModel(turns=["hello"] * 9))), state_keys=AGENTS[name].state_keys)
-    run = await talk.say("hi")
+    with claude("hello") as behind:
+        deps = Deps(ScriptedModel(turns=["hello"] * 9), claude=behind.setup(tmp_path))
+        run = await thread(AGENTS[name].build(deps), state_keys=AGENTS[name].state_keys).say("hi")
     assert run.outcome in ("success", "interrupt")

@@ -93,3 +93,30 @@ def test_a_foreign_cursor_is_refused(threads: Threads, cursor: str) -> None:
     """What `list` did not make raises BadCursor, before any call."""
     with pytest.raises(BadCursor, match="cursor"):
         threads.list("me", cursor=cursor)
+
+
+def test_a_title_is_claimed_once_and_the_users_stays(threads: Threads) -> None:
+    """One run names it by a model; whoever it belongs to replaces that, and nothing replaces theirs."""
+    threads.touch("me", "t", agent="dev", title="rule")
+    assert not threads.suggest_title("me", "t", agent="dev", title="unclaimed")
+    assert [threads.claim_title("me", "t", agent="dev") for _ in range(2)] == [True, False]
+    assert threads.suggest_title("me", "t", agent="dev", title="model")
+    row = threads.get("me", "t", agent="dev")
+    assert row
+    assert (row.title, row.titled) == ("model", "model")
+    renamed = threads.rename("me", "t", agent="dev", title="mine")
+    assert renamed
+    assert (renamed.title, renamed.titled, renamed.updated_at) == ("mine", "user", row.updated_at)
+    assert not threads.claim_title("me", "t", agent="dev")
+    assert not threads.suggest_title("me", "t", agent="dev", title="late")
+    assert threads.touch("me", "t", agent="dev", title="again").title == "mine"
+
+
+def test_nobody_names_what_is_not_there(threads: Threads) -> None:
+    """A late title makes no row of a deleted or a foreign conversation."""
+    threads.touch("me", "t", agent="dev", title="rule")
+    assert threads.rename("you", "t", agent="dev", title="x") is None
+    assert threads.rename("me", "t", agent="other", title="x") is None
+    threads.delete("me", "t", agent="dev")
+    assert not threads.claim_title("me", "t", agent="dev")
+    assert threads.list("me").rows == ()

@@ -206,3 +206,16 @@ async def test_cors_only_where_the_app_is_asked_to() -> None:
         async with client_of(app) as client:
             answer = await client.get("/health", headers={"Origin": "https://page.example"})
         assert answer.headers.get("access-control-allow-origin") == wanted
+
+
+async def test_an_agent_that_cannot_run_says_what_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:
+    """503 before a run, and the reason in `/info`; what its threads hold can still be read."""
+    monkeypatch.setenv("OPENAI_API_KEY", "none")
+    app = create_app("claudeAgent", Settings(auth="none", model="openai:gpt-x"), checkpointer=InMemorySaver())
+    async with client_of(app) as client:
+        refused = await client.post("/", json=body())
+        info = (await client.get("/info")).json()
+        thread = await client.get("/threads/t/messages")
+    assert (refused.status_code, refused.json()["error"]["code"]) == (503, "AGENT_UNAVAILABLE")
+    assert "anthropic:…" in refused.json()["error"]["message"] == info["unavailable"]
+    assert thread.json()["error"]["code"] == "NOT_FOUND"

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from typing import Any
 
 import pytest
-from langchain_core.messages import HumanMessage
+from langchain_core.messages import AIMessage, HumanMessage, ToolMessage
 
-from tests.support.protocol import Event, custom, delta, end, native, project, start, values
+from tests.support.protocol import Event, custom, delta, end, message, native, project, start, values
 from tests.support.streams import StreamRecorder
 
 INPUT: dict[str, Any] = {"threadId": "t", "runId": "r", "protocolVersion": "1.0", "messages": []}
@@ -50,6 +50,10 @@ def refused(kind: Any, reason: str) -> str:
 
 NOTE = [native("TEXT_MESSAGE_START", messageId="n", role="assistant"), native("TEXT_MESSAGE_CONTENT", messageId="n", delta="hi")]
 NOTE_LINES = ["TEXT_MESSAGE_START messageId=n role=assistant", "TEXT_MESSAGE_CONTENT messageId=n delta=hi"]
+WRITTEN: list[Any] = [
+    AIMessage("hi", id="n", tool_calls=[{"name": "f", "args": {}, "id": "c1", "type": "tool_call"}]),
+    ToolMessage("x", tool_call_id="c1", id="t1"),
+]
 FINISHED = native("RUN_FINISHED", threadId="t", runId="r")
 
 ROWS: dict[str, tuple[Sequence[Event], Sequence[str]]] = {
@@ -122,6 +126,31 @@ ROWS: dict[str, tuple[Sequence[Event], Sequence[str]]] = {
             "TOOL_CALL_RESULT messageId=t1 toolCallId=c1 content=x",
             refused("TOOL_CALL_RESULT", "TOOL_CALL_RESULT for 'c1', which has its result already"),
         ],
+    ),
+    "what a node wrote is not said again when the node returns it": (
+        [
+            *NOTE,
+            native("TEXT_MESSAGE_END", messageId="n"),
+            native("TOOL_CALL_START", toolCallId="c1", toolCallName="f", parentMessageId="n"),
+            native("TOOL_CALL_RESULT", messageId="t1", toolCallId="c1", content="x"),
+            message(WRITTEN[0]),
+            values(*WRITTEN),
+        ],
+        [
+            *NOTE_LINES,
+            "TEXT_MESSAGE_END messageId=n",
+            "TOOL_CALL_START toolCallId=c1 toolCallName=f parentMessageId=n",
+            "TOOL_CALL_END toolCallId=c1",
+            "TOOL_CALL_RESULT messageId=t1 toolCallId=c1 content=x",
+        ],
+    ),
+    "nor are its thoughts": (
+        [
+            native("REASONING_MESSAGE_START", messageId="n:reasoning:0", role="reasoning"),
+            native("REASONING_MESSAGE_END", messageId="n:reasoning:0"),
+            message(AIMessage([{"type": "reasoning", "reasoning": "x"}], id="n")),
+        ],
+        ["REASONING_MESSAGE_START messageId=n:reasoning:0 role=reasoning", "REASONING_MESSAGE_END messageId=n:reasoning:0"],
     ),
     "an empty delta sends nothing": ([NOTE[0], native("TEXT_MESSAGE_CONTENT", messageId="n", delta="")], [NOTE_LINES[0]]),
     # chunks
@@ -204,6 +233,14 @@ async def test_native(row: str, stream_recorder: StreamRecorder) -> None:
     done = await project(events)
     assert done.lines == list(expected)
     stream_recorder.record(row, INPUT, done.stream)
+
+
+async def test_a_result_of_the_historys_call_is_said_once(caplog: pytest.LogCaptureFixture) -> None:
+    """The call waited for an answer since an earlier run; nothing is tried a second time, so nothing is in the log."""
+    result = native("TOOL_CALL_RESULT", messageId="t1", toolCallId="c1", content="x")
+    done = await project([values(WRITTEN[0]), result, values(*WRITTEN)])
+    assert done.lines == ["TOOL_CALL_RESULT messageId=t1 toolCallId=c1 content=x"]
+    assert caplog.text == ""
 
 
 async def test_native_events_are_routed_by_type() -> None:

@@ -24,7 +24,7 @@ def test_list(deployment: Deployment) -> None:
     deployment.talk("reactAgent", said("hello\nthere", "one"))
     lines = deployment.run("list").stdout.splitlines()
     assert [line.split()[2:4] for line in lines] == [["reactAgent", "one"], ["dev", "two"], ["dev", "one"]]
-    assert [line.endswith(title) for line, title in zip(lines, ("hello there", "second", "start demo"), strict=True)] == [True] * 3
+    assert [line.endswith(title) for line, title in zip(lines, ("hello", "second", "start demo"), strict=True)] == [True] * 3
     rows = json.loads(deployment.run("list", "--agent", "dev", "--limit", "1", "--json").stdout)
     assert [(row["threadId"], row["agent"], row["title"], row["createdAt"] <= row["updatedAt"]) for row in rows] == [
         ("two", "dev", "second", True)

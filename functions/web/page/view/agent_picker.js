@@ -5,13 +5,15 @@ import { el } from "./dom.js";
 export const offlineBadge = () =>
   el("span", { class: "badge", title: "A scripted model without a key: it shows how the agent works, its answers are canned." }, "offline model");
 
+export const unavailableBadge = () => el("span", { class: "badge" }, "not available");
+
 function entry(agent) {
   return el("li", {},
     el("a", { href: `#${encodeURIComponent(agent.name)}`, class: "agent", dataset: { agent: agent.name } },
       el("span", { class: "agent-title" }, agent.title),
       el("span", { class: "agent-name" }, agent.name),
       el("span", { class: "agent-description" }, agent.description),
-      agent.offline ? offlineBadge() : null));
+      agent.unavailable ? unavailableBadge() : agent.offline ? offlineBadge() : null));
 }
 
 export class AgentPicker {

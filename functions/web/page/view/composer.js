@@ -4,7 +4,7 @@ import { el, icon } from "./dom.js";
 import { submitOnEnter } from "../cards/fields.js";
 
 const MAX_ROWS = 8;
-const PLACEHOLDER = { idle: "Write a message…", running: "The agent is working…", connecting: "Reading the thread…", waiting: "Answer the question above to go on" };
+const PLACEHOLDER = { idle: "Write a message…", running: "The agent is working…", connecting: "Reading the thread…", waiting: "Answer the question above to go on", unavailable: "This agent is not available here" };
 
 export class Composer {
   #field = el("textarea", { id: "message", rows: 1, dir: "auto", "aria-label": "Message", "aria-keyshortcuts": "Enter" });
@@ -40,12 +40,12 @@ export class Composer {
     this.#field.focus();
   }
 
-  /** `status`: idle, running, connecting or waiting (for an answer on a card). */
+  /** `status`: idle, running, connecting or waiting (for an answer on a card), unavailable. */
   draw(status) {
     const busy = status === "running" || status === "connecting";
     const hadFocus = this.root.contains(document.activeElement);
     this.#field.placeholder = PLACEHOLDER[status];
-    this.#field.disabled = status === "waiting";
+    this.#field.disabled = status === "waiting" || status === "unavailable";
     this.#send.hidden = busy;
     this.#stop.hidden = !busy;
     this.#allowSend();
