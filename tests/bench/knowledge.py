@@ -19,6 +19,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Sequence
+from functools import cache
 from itertools import accumulate
 from pathlib import Path
 from typing import Any
@@ -64,9 +65,10 @@ def _drawn(things: Sequence[str], count: int, between: str = "") -> str:
     return between.join(_DICE.choices(things, cum_weights=_weights(len(things)), k=count))
 
 
-def _weights(count: int, kept: dict[int, list[float]] = {}) -> list[float]:  # noqa: B006 - made once for each length
+@cache
+def _weights(count: int) -> list[float]:
     """Zipf's: the n-th is used 1/n as often as the first."""
-    return kept.setdefault(count, list(accumulate(1 / rank for rank in range(1, count + 1))))
+    return list(accumulate(1 / rank for rank in range(1, count + 1)))
 
 
 def measured(size: int, *, vectors: bool) -> dict[str, float]:
