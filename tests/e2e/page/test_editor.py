@@ -301,7 +301,7 @@ def test_a_file_keeps_its_form(editor: Watched) -> None:
 
 def test_a_large_document(editor: Watched) -> None:
     """200,000 characters with thousands of changes: the first cards at once, more on demand, all of them accepted in one go."""
-    old = "".join(f"line {i} 春眠不觉晓，处处闻啼鸟。\n" for i in range(8_000))
+    old = "".join(f"line {i} of a document 🎉\n" for i in range(8_000))
     new = old.replace("5 ", "five ")
     page = editor.open("#writer")
     page.get_by_label("Open a document").set_input_files({"name": "a.md", "mimeType": "text/markdown", "buffer": old.encode()})
@@ -371,4 +371,4 @@ def test_on_a_phone(phone: Watched) -> None:
     assert page.evaluate(fits)
     page.get_by_role("button", name="Document", exact=True).tap()
     expect(document(page)).to_be_hidden()
-    assert page.locator("#panel").evaluate("panel => panel.offsetHeight") < 80
+    assert page.locator("#panel").evaluate("panel => panel.offsetHeight") < 120
