@@ -135,37 +135,31 @@ async def test_two_runs_that_end_at_once_ask_the_model_once(serving: Serving) ->
         assert (await title(client), model.titles) == (("By the model", "model"), 1)
 
 
-@pytest.mark.parametrize(
-    ("thread", "sent", "status"),
-    [
-        ("t", {"title": "x" * 200}, 200),
-        ("t", {"title": "年假 🏖"}, 200),
-        ("t", {"title": "x" * 201}, 422),
-        ("t", {"title": " "}, 422),
-        ("t", {"title": ""}, 422),
-        ("t", {"title": 5}, 422),
-        ("t", {"title": None}, 422),
-        ("t", {}, 422),
-        ("t", ["title"], 422),
-        ("t", {"title": "two\nlines"}, 422),
-        ("t", {"title": "\u0000"}, 422),
-        ("other", {"title": "x"}, 404),
-        ("a%5Cb", {"title": "x"}, 422),
-    ],
-)
-async def test_renaming(serving: Serving, thread: str, sent: Any, status: int) -> None:
-    """What is no title is refused, and the one before stays."""
+RENAMES: Sequence[tuple[str, Any, int]] = [
+    ("t", {"title": "x" * 200}, 200),
+    ("t", {"title": "年假 🏖"}, 200),
+    ("t", {"title": "x" * 201}, 422),
+    ("t", {"title": " "}, 422),
+    ("t", {"title": ""}, 422),
+    ("t", {"title": 5}, 422),
+    ("t", {"title": None}, 422),
+    ("t", {}, 422),
+    ("t", ["title"], 422),
+    ("t", {"title": "two\nlines"}, 422),
+    ("t", {"title": "\u0000"}, 422),
+    ("other", {"title": "x"}, 404),
+    ("a%5Cb", {"title": "x"}, 422),
+]
+READS = [("/threads/none", 404), ("/threads?cursor=x", 422), ("/threads?limit=0", 422), ("/threads?limit=1", 200)]
+
+
+async def test_renaming_and_reading(serving: Serving) -> None:
+    """What is no title is refused, and the one before stays. Unknown threads, broken cursors and limits out of range say so."""
     async with serving(ScriptedModel(turns=["Fifteen.", "Annual leave"])) as client:
         await say(client, "How many days?")
-        answer = await client.patch(f"/threads/{thread}", json=sent)
-        assert answer.status_code == status
-        assert (await title(client))[0] == (sent["title"] if status == 200 else "Annual leave")
-
-
-@pytest.mark.parametrize(
-    ("path", "status"), [("/threads/none", 404), ("/threads?cursor=x", 422), ("/threads?limit=0", 422), ("/threads?limit=1", 200)]
-)
-async def test_reading_titles(serving: Serving, path: str, status: int) -> None:
-    """Unknown threads, broken cursors and limits out of range say so."""
-    async with serving(ScriptedModel()) as client:
-        assert (await client.get(path)).status_code == status
+        shown = "Annual leave"
+        for thread, sent, status in RENAMES:
+            assert (await client.patch(f"/threads/{thread}", json=sent)).status_code == status, (thread, sent)
+            shown = sent["title"] if status == 200 else shown
+            assert (await title(client))[0] == shown
+        assert [(path, (await client.get(path)).status_code) for path, _ in READS] == READS
