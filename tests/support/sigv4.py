@@ -9,7 +9,7 @@ import hashlib
 import hmac
 import re
 from collections.abc import Mapping
-from urllib.parse import parse_qsl, quote, unquote
+from urllib.parse import parse_qsl, quote
 
 _AUTHORIZATION = re.compile(
     r"AWS4-HMAC-SHA256 Credential=(?P<key>[^/]+)/(?P<date>\d{8})/(?P<region>[^/]+)/(?P<service>[^/]+)/aws4_request, ?"
@@ -53,14 +53,11 @@ def canonical_request(method: str, target: str, headers: Mapping[str, str], sign
     path, _, query = target.partition("?")
     # every service but S3 encodes the path, as it was sent, once more
     uri = quote(path, safe=f"/{UNRESERVED}")
-    pairs = sorted((quote(unquote(name), safe=UNRESERVED), quote(unquote(value), safe=UNRESERVED)) for name, value in _pairs(query))
+    decoded = parse_qsl(query, keep_blank_values=True)
+    pairs = sorted((quote(name, safe=UNRESERVED), quote(value, safe=UNRESERVED)) for name, value in decoded)
     lines = [f"{name}:{' '.join(headers[name].split())}" for name in sorted(signed)]
     joined = "&".join(f"{name}={value}" for name, value in pairs)
     return "\n".join([method, uri, joined, *lines, "", ";".join(sorted(signed)), headers["x-amz-content-sha256"]])
-
-
-def _pairs(query: str) -> list[tuple[str, str]]:
-    return [(quote(name), quote(value)) for name, value in parse_qsl(query, keep_blank_values=True)]
 
 
 def signing_key(secret: str, date: str, region: str, service: str) -> bytes:

@@ -76,7 +76,7 @@ def credentials(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_the_verifier_is_right() -> None:
-    """The example of AWS's documentation on deriving a signing key, and the published signature of its `get-vanilla` test."""
+    """It derives the key that AWS's documentation gives as its example."""
     key = signing_key("wJalrXUtnFEMI/K7MDENG+bPxRfiCYEXAMPLEKEY", "20120215", "us-east-1", "iam")
     assert key.hex() == "f4780e2d9f65fa895f9c67b32ce1baf0b0d8a43505a000a1a9e090d414db404d"
 
