@@ -9,6 +9,7 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, TypeVar
 
 import boto3
+import botocore
 from botocore.config import Config
 
 if TYPE_CHECKING:
@@ -31,6 +32,7 @@ CONFIG = Config(
     retries={"mode": "standard", "total_max_attempts": 6},
     max_pool_connections=ASYNC_THREADS + CALL_THREADS + HEARTBEATS,
     tcp_keepalive=True,
+    user_agent=f"agent-functions boto3/{boto3.__version__} botocore/{botocore.__version__}",  # whole: botocore makes its own for each call
     parameter_validation=False,  # what is sent is made here, and checking its form again takes a twentieth of a call
 )
 """Timeouts in seconds. One connection for every thread that may call: botocore throws surplus ones away after each use."""

@@ -53,17 +53,18 @@ export class Agent {
 
   /** The conversation's row ({title, titledBy, …}), or null where the agent has none to tell. */
   async conversation(threadId) {
-    return await this.#row(threadId, {});
+    return await this.#row(threadId);
   }
 
   /** Gives it the user's title; null where that was refused. */
   async rename(threadId, title) {
-    return await this.#row(threadId, { method: "PATCH", headers: { "Content-Type": "application/json" }, body: JSON.stringify({ title }) });
+    return await this.#row(threadId, { method: "PATCH", body: JSON.stringify({ title }) });
   }
 
   async #row(threadId, request) {
     try {
-      const response = await fetch(`${this.url}threads/${encodeURIComponent(threadId)}`, request);
+      const headers = { "Content-Type": "application/json", ...bearer(this.token()) };
+      const response = await fetch(`${this.url}threads/${encodeURIComponent(threadId)}`, { ...request, headers });
       return response.ok ? await response.json() : null;
     } catch (error) {
       if (error instanceof TypeError || error instanceof SyntaxError) return null; // out of reach, or no agent of ours: the run says so too
@@ -88,6 +89,9 @@ export class Agent {
   }
 }
 
+/** The header that says who asks; nothing without a token. */
+export const bearer = (token) => (token ? { Authorization: `Bearer ${token}` } : {});
+
 function envelope(input) {
   return { protocolVersion: PROTOCOL_VERSION, tools: [], context: [], forwardedProps: {}, ...input };
 }
@@ -98,7 +102,7 @@ async function post(url, body, signal, token) {
     headers: {
       "Content-Type": "application/json",
       Accept: "text/event-stream",
-      ...(token && { Authorization: `Bearer ${token}` }),
+      ...bearer(token),
     },
     body: JSON.stringify(body),
     signal,

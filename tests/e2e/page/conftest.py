@@ -67,7 +67,7 @@ class Watched:
 
     def _heard(self, message: ConsoleMessage) -> None:
         if message.type in ("error", "warning") and not (self.may_fail and message.text.startswith(NETWORK_LINES)):
-            self.complaints.append(f"{message.type}: {message.text}")
+            self.complaints.append(f"{message.type}: {message.text} ({message.location.get('url')})")
 
     def _threw(self, error: Error) -> None:
         self.complaints.append(f"error: {error}")
@@ -136,7 +136,7 @@ def watched_page(page: Page, mock: Mock, address: str) -> Iterator[Watched]:
     one = Watched(page, mock, address)
     one.watch()
     yield one
-    page.unroute_all()
+    page.unroute_all(behavior="ignoreErrors")  # the title is asked for once more later
     page.evaluate("sessionStorage.clear(); localStorage.clear()")
     one.unwatch()
     page.goto("about:blank")

@@ -47,4 +47,4 @@ def test_only_agents_that_write_get_it() -> None:
 
 def test_the_key_is_not_in_the_repr() -> None:
     """It cannot reach a log by accident."""
-    assert "secret" not in repr(Settings(completion_key="secret"))
+    assert "sk-kept" not in repr(Settings(completion_key="sk-kept"))

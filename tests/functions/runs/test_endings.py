@@ -17,7 +17,8 @@ from langgraph.runtime import RunControl
 from langgraph.types import interrupt
 
 from functions.runs import stream_graph_agui_events
-from graphs.knowledge import Chunk, Knowledge, KnowledgeUnavailable, kb_search_tool
+from graphs.knowledge import Knowledge, KnowledgeUnavailable, kb_search_tool
+from graphs.knowledge.library import Hit
 from graphs.models import ScriptedModel
 from graphs.stream import write_agui_event
 from tests.functions.runs.conftest import NewThread
@@ -268,11 +269,11 @@ async def test_an_unreachable_knowledge_store(thread: NewThread) -> None:
     """A node that searches a store which is down: KB_INFRA_DOWN, without the store's address; in a tool it is the tool's result."""
 
     class Remote(Knowledge):
-        def search(self, query: str, kb_id: str | None = None, *, limit: int = 5) -> list[Chunk]:
+        async def retrieve(self, query: str, kb_id: str | None = None, *, recall: int = 20, limit: int = 5) -> list[Hit]:
             raise KnowledgeUnavailable("vectors.internal:6333") from ConnectionRefusedError()
 
     async def node(state: MessagesState) -> Json:
-        return {"messages": [AIMessage(Remote([]).search("x")[0].text)]}
+        return {"messages": [AIMessage((await Remote([]).retrieve("x"))[0].chunk.text)]}
 
     run = await thread(single(node)).say("go")
     assert (run.outcome, run.end["metadata"]) == ("KB_INFRA_DOWN", {"name": "KnowledgeUnavailable"})

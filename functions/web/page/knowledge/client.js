@@ -1,6 +1,6 @@
 // Knowledge bases behind a function URL: GET <url>kb reads a cited passage; bases, documents, import and delete where the agent serves them.
 
-import { Agent, refusal } from "../agent.js";
+import { Agent, bearer, refusal } from "../agent.js";
 import { tokenFor } from "../token.js";
 import * as choice from "./choice.js";
 
@@ -56,8 +56,7 @@ export class Knowledge {
   }
 
   async #ask(path, options = {}) {
-    const token = this.token();
-    const headers = { ...options.headers, ...(token && { Authorization: `Bearer ${token}` }) };
+    const headers = { ...options.headers, ...bearer(this.token()) };
     const response = await fetch(this.url + path, { ...options, headers });
     if (!response.ok) throw await refusal(response);
     return response;
