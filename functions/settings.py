@@ -112,7 +112,7 @@ class Settings(BaseSettings):
 
     def overlaid(self, values: Mapping[str, str]) -> Settings:
         """With those `values` (of environment variables) that are settings. Raises `pydantic.ValidationError` for a wrong one."""
-        fields = {f"AGENTS_{name.upper()}": (name, field) for name, field in type(self).model_fields.items()}
+        fields = {str(field.validation_alias or f"AGENTS_{name.upper()}"): (name, field) for name, field in type(self).model_fields.items()}
         given = {variable: fields[variable] for variable in values if variable in fields}
         typed = {name: TypeAdapter(Any if field.annotation is None else field.annotation) for name, field in given.values()}
         return self.model_copy(update={name: typed[name].validate_python(values[variable]) for variable, (name, _) in given.items()})

@@ -56,14 +56,16 @@ class Lease(Protocol):
     dead: frozenset[str]
     lost: threading.Event
     changed: bool
-    """The thread's last run was of other code: what it asked may be asked otherwise now. Set it to False once that was looked at: from then
-    on the thread belongs to this code."""
+    """The thread belongs to other code: what it asked may be asked otherwise now."""
     alone: bool
     """No run of any process is at work on this thread: one that is not finished has died."""
 
     @property
     def checkpointer(self) -> BaseCheckpointSaver[Any]:
         """What the run reads and writes with."""
+
+    async def looked_at(self) -> None:
+        """What was open was asked again: the thread belongs to this code. Before the graph runs: what that asks is this code's."""
 
     def beat(self, on_lost: Callable[[], None]) -> None:
         """From now on it is renewed, by a thread of its own; `on_lost` is called there."""
@@ -128,7 +130,7 @@ async def _take(
     since, cancelled = clocks(), threading.Event()
 
     def take() -> Grant:
-        grant = saver.leases.take(saver.partition(thread_id), run_id, _lasting(seconds, remaining_ms))
+        grant = saver.leases.take(saver.partition(thread_id), run_id, _lasting(seconds, remaining_ms), code)
         if cancelled.is_set():
             saver.leases.give_back(grant)
         return grant
@@ -173,6 +175,10 @@ class TableLease:
     def checkpointer(self) -> DynamoDBSaver:
         return self._saver
 
+    async def looked_at(self) -> None:
+        await self._saver.in_thread(self._leases.belongs, self._grant, self._code)
+        self.changed = False
+
     def _renew(self) -> bool:
         return self._leases.beat(self._grant, _lasting(self._seconds, self._remaining_ms))
 
@@ -203,7 +209,7 @@ class TableLease:
         if self.lost.is_set():
             return
         try:
-            self._leases.give_back(self._grant, clean=clean, code="" if self.changed else self._code)
+            self._leases.give_back(self._grant, clean=clean)
         except (BotoCoreError, ClientError, StoreError):
             log.exception("the lease of run %s was not given back: the thread is free in %.0f s", self._grant.run_id, self._seconds)
 

@@ -55,6 +55,9 @@ class LocalLease:
         """A run that has begun holds it until it ends."""
         self.until = math.inf
 
+    async def looked_at(self) -> None:
+        return None
+
     async def release(self) -> None:
         if self._held.runs.get(self._thread_id) is self:
             del self._held.runs[self._thread_id]

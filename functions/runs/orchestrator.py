@@ -214,7 +214,7 @@ class AgentRun:
         thread = await read_thread(self._graph, self._config)
         if lease and lease.changed:
             thread = await asked_again(self._graph, self._config, thread, lease, self._context)
-            lease.changed = False
+            await lease.looked_at()
         self._history = thread.messages
         asked = {i.id for i in thread.interrupts} | {entry.interrupt_id for entry in self._input.resume or ()}
         claimed = await lease.answers(sorted(asked)) if lease and asked else None

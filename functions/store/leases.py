@@ -1,7 +1,8 @@
 """The lease of a thread: one run at a time, in one item that is taken and given back by conditional writes.
 
     l!   holder (a token of the run's own), held_for (its run id), held_until (milliseconds since 1970), fence, epoch,
-         dead (ids of the runs that it was taken over from), code (the version of the code that ran last)
+         dead (ids of the runs that it was taken over from), code (the version that the thread belongs to: that of its first run, until a
+         later one has looked at what was open)
 
 A lease is judged by `held_until`, never by its being deleted. It is given back without `holder`; one that still has it, but is over,
 belonged to a run that died: who takes it then raises the epoch, so that what the dead one may still write is not read
@@ -31,7 +32,7 @@ OURS = "holder = :holder"
 @dataclass(frozen=True, slots=True)
 class Grant:
     """A lease that was taken. `fence` counts the thread's leases; `dead`: the runs that it was ever taken over from; `code`: the version
-    of the code that gave it back last, empty where that is not known."""
+    of the code that the thread belongs to, empty where that is not known."""
 
     pk: str
     holder: str
@@ -49,11 +50,12 @@ class Leases:
     reader: Reader
     ttl_seconds: int | None
 
-    def take(self, pk: str, run_id: str, seconds: float) -> Grant:
-        """For so many seconds from now. Raises `ThreadBusy`, with the run that has it."""
+    def take(self, pk: str, run_id: str, seconds: float, code: str = "") -> Grant:
+        """For so many seconds from now. A thread without a version of code belongs to `code` then. Raises `ThreadBusy`, with the run that
+        has it."""
         holder = uuid.uuid4().hex
         try:
-            return self._take(pk, holder, run_id, seconds)
+            return self._take(pk, holder, run_id, seconds, code)
         except ThreadBusy:
             raise
         except BaseException:
@@ -61,11 +63,13 @@ class Leases:
             self.give_back(Grant(pk, holder, run_id, fence=0, epoch=0), clean=False)
             raise
 
-    def _take(self, pk: str, holder: str, run_id: str, seconds: float) -> Grant:
+    def _take(self, pk: str, holder: str, run_id: str, seconds: float, code: str) -> Grant:
         kept = expiring(pk, self.ttl_seconds)
         ours = {":holder": {"S": holder}, ":run": {"S": run_id}, ":until": _until(seconds), ":one": {"N": "1"}}
         ours |= {f":{name}": value for name, value in kept.items()}
-        setting = ", ".join(["SET holder = :holder, held_for = :run, held_until = :until", *(f"{name} = :{name}" for name in kept)])
+        first = ["code = if_not_exists(code, :code)"] if code else []
+        ours |= {":code": {"S": code}} if code else {}
+        setting = ", ".join(["SET holder = :holder, held_for = :run, held_until = :until", *first, *(f"{name} = :{name}" for name in kept)])
         epoch: int | None = None
         found: Item = {}
         while _text(found, "holder") != holder:
@@ -101,13 +105,14 @@ class Leases:
         values = {":holder": {"S": grant.holder}, ":until": _until(seconds)}
         return _text(self._update(grant.pk, OURS, "SET held_until = :until", values), "holder") == grant.holder
 
-    def give_back(self, grant: Grant, *, clean: bool = True, code: str = "") -> None:
-        """`code`: of this run, to be known to the next. Not clean: something of this run may still be written, so who comes next takes it
-        over."""
+    def belongs(self, grant: Grant, code: str) -> None:
+        """The thread belongs to this version of the code."""
+        self._update(grant.pk, OURS, "SET code = :code", {":holder": {"S": grant.holder}, ":code": {"S": code}})
+
+    def give_back(self, grant: Grant, *, clean: bool = True) -> None:
+        """Not clean: something of this run may still be written, so who comes next takes it over."""
         ours: Item = {":holder": {"S": grant.holder}}
-        if clean and code:
-            self._update(grant.pk, OURS, "SET code = :code REMOVE holder, held_until", {**ours, ":code": {"S": code}})
-        elif clean:
+        if clean:
             self._update(grant.pk, OURS, "REMOVE holder, held_until", ours)
         else:
             self._update(grant.pk, OURS, "SET held_until = :zero", {**ours, ":zero": {"N": "0"}})

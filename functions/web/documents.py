@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import json
+import logging
 from collections.abc import AsyncIterator, Sequence
+from functools import partial
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Query, Request
@@ -17,10 +19,15 @@ from functions.web.problems import Problem
 from functions.web.run_input import read_body
 from functions.web.served import Served
 from graphs.knowledge.archive import Skipped
-from graphs.knowledge.base import EVERYBODY, Entry
+from graphs.knowledge.base import EVERYBODY, Base, Entry
 from graphs.knowledge.collection import Collection, Progress
 from graphs.knowledge.drafts import check_kb_id
+from graphs.knowledge.errors import KnowledgeUnavailable
 from graphs.knowledge.files import drafts_of
+
+log = logging.getLogger(__name__)
+
+BROKE_OFF = "The store could not be reached. Import the document again."
 
 router = APIRouter(
     prefix="/kb",
@@ -76,17 +83,20 @@ async def import_file(request: Request, served: Here, who: Caller, kb_id: KbId, 
         check_kb_id(kb_id)
         drafts, skipped = await asyncio.to_thread(drafts_of, kb_id, name, data)
         readers = (EVERYBODY,) if who == LOCAL_USER else (who,)
-        saved = await asyncio.to_thread(collection.save, kb_id, drafts, owner=who, readers=readers)
+        guard = partial(_guard, served, who)
+        saved = await asyncio.to_thread(collection.save, kb_id, drafts, owner=who, readers=readers, guard=guard)
     steps = [Progress(entry.doc_id, "draft") for entry in saved]
     if draft or not drafts:
         return _lines(steps, _nothing(), skipped)
-    return _lines(steps, await _begun(collection, kb_id, [one.doc_id for one in drafts]), skipped)
+    wanted = [one.doc_id for one in drafts]
+    return _lines(steps, await _begun(collection, kb_id, wanted), skipped, wanted)
 
 
 @router.post("/index", response_class=StreamingResponse, responses=LINES, summary="Index drafts, or again what failed")
 async def index(served: Here, who: Caller, kb_id: KbId, doc_ids: Annotated[list[str], Query(alias="doc")]) -> StreamingResponse:
     collection = await _writable(served, kb_id, who)
-    return _lines([], await _begun(collection, kb_id, list(dict.fromkeys(doc_ids))), [])
+    wanted = list(dict.fromkeys(doc_ids))
+    return _lines([], await _begun(collection, kb_id, wanted), [], wanted)
 
 
 @router.delete("/documents", summary="Delete a document", responses={404: {"description": "There is no such document."}})
@@ -107,9 +117,13 @@ async def _writable(served: Served, kb_id: str, who: str) -> Collection:
     if not served.settings.bucket:
         raise Problem(503, "NO_STORE", "There is no bucket to keep documents in. Set AGENTS_BUCKET.")
     base = await readable_base(collection, kb_id, who)
+    _guard(served, who, base)
+    return collection
+
+
+def _guard(served: Served, who: str, base: Base | None) -> None:
     if not may_write(served, base, who):
         raise Problem(403, "KB_FORBIDDEN", "This knowledge base is not yours to change.")
-    return collection
 
 
 async def _begun(collection: Collection, kb_id: str, doc_ids: Sequence[str]) -> AsyncIterator[Progress]:
@@ -132,7 +146,11 @@ async def _nothing() -> AsyncIterator[Progress]:
         yield step
 
 
-def _lines(begun: Sequence[Progress], steps: AsyncIterator[Progress], skipped: Sequence[Skipped]) -> StreamingResponse:
+def _lines(
+    begun: Sequence[Progress], steps: AsyncIterator[Progress], skipped: Sequence[Skipped], wanted: Sequence[str] = ()
+) -> StreamingResponse:
+    """`wanted`: the documents whose steps these are; each has an end, also when the store fails."""
+
     async def lines() -> AsyncIterator[bytes]:
         last: dict[str, str] = {}
         for file in skipped:
@@ -140,9 +158,15 @@ def _lines(begun: Sequence[Progress], steps: AsyncIterator[Progress], skipped: S
         for step in begun:
             last[step.doc_id] = step.status
             yield _line(told(step))
-        async for step in steps:
-            last[step.doc_id] = step.status
-            yield _line(told(step))
+        try:
+            async for step in steps:
+                last[step.doc_id] = step.status
+                yield _line(told(step))
+        except KnowledgeUnavailable:
+            log.exception("an import broke off")
+            for doc_id in [one for one in wanted if last.get(one) not in ("completed", "error")]:
+                last[doc_id] = "error"
+                yield _line(told(Progress(doc_id, "error", error=BROKE_OFF)))
         statuses = [*last.values(), *("skipped" for _ in skipped)]
         yield _line({"done": {status: statuses.count(status) for status in dict.fromkeys(statuses)}})
 

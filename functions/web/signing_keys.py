@@ -152,7 +152,7 @@ def _key(raw: Any) -> PyJWK | None:
         return None
     try:
         key = PyJWK(raw)
-    except PyJWTError as exc:
+    except (PyJWTError, TypeError, ValueError) as exc:  # the last two of values of a wrong type
         log.warning("a key of the provider cannot be used: %s", type(exc).__name__)
         return None
     return key if key.algorithm_name in ALGORITHMS and not key.Algorithm.check_key_length(key.key) else None

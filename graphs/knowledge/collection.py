@@ -39,9 +39,17 @@ class Progress:
 class Collection(Reader):
     """The bases of a shelf, read and written. Writers anywhere may work at once: a base's record is changed by comparing tags."""
 
-    def save(self, kb_id: str, drafts: Sequence[Draft], *, owner: str | None = None, readers: tuple[str, ...] | None = None) -> list[Entry]:
+    def save(
+        self,
+        kb_id: str,
+        drafts: Sequence[Draft],
+        *,
+        owner: str | None = None,
+        readers: tuple[str, ...] | None = None,
+        guard: Callable[[Base], None] | None = None,
+    ) -> list[Entry]:
         """Drafts, kept but not searched yet; a document that is searched stays so as it is. A new base gets `owner` and `readers` (None:
-        everybody).
+        everybody). `guard` raises for a base that is not the caller's to change: another may have made it a moment ago.
 
         Raises:
             ImportRefused: a base's id that cannot be one, or the same document twice.
@@ -52,7 +60,7 @@ class Collection(Reader):
             raise ImportRefused(f"Two files would be the same document: {', '.join(sorted({one for one in ids if ids.count(one) > 1}))}.")
         check_kb_id(kb_id)
         new = Base(kb_id, owner, readers) if readers else Base(kb_id, owner)
-        self._update(kb_id, lambda base: _checked(base, ids, self.clock()), new)
+        self._update(kb_id, lambda base: _checked(base, ids, self.clock()), new, guard)
         self.shelf.write_texts(kb_id, {draft.doc_id: draft.markdown for draft in drafts})
         base = self._update(kb_id, lambda base: _with_drafts(base, drafts, self.clock()), new)
         return [base.documents[doc_id] for doc_id in ids]
@@ -167,19 +175,27 @@ class Collection(Reader):
         name = uuid4().hex
         self.shelf.write_segment(kb_id, name, merged(segments).dump())
         moved = [replace(entry, segment=name) for entry in base.documents.values() if entry.segment in names]
-        written = self.shelf.write(kb_id, base.with_entries(moved).dump(), kept.tag)
-        self.shelf.delete_segments(kb_id, names if written else [name])
+        if not self.shelf.write(kb_id, base.with_entries(moved).dump(), kept.tag):
+            # another was quicker; or it was written, and only the answer was lost: a client that asks again is refused by its own write
+            now = self.shelf.read(kb_id)
+            if now is None or name not in Base.load(now.data).segments:
+                names = [name]
+        self.shelf.delete_segments(kb_id, names)
 
     def _release(self, kb_id: str, claim: str, reason: str) -> None:
         self._update(
             kb_id, lambda base: base.with_entries(_failed(entry, reason) for entry in base.documents.values() if entry.claim == claim)
         )
 
-    def _update(self, kb_id: str, change: Callable[[Base], Base], new: Base | None = None) -> Base:
+    def _update(
+        self, kb_id: str, change: Callable[[Base], Base], new: Base | None = None, guard: Callable[[Base], None] | None = None
+    ) -> Base:
         """Reads, changes and writes the record until nobody else wrote in between; then drops the segments that nothing points to."""
         for attempt in range(_ATTEMPTS):
             kept = self.shelf.read(kb_id)
             before = Base.load(kept.data) if kept else new or Base(kb_id)
+            if guard:
+                guard(before)
             after = change(before)
             if after == before and kept:
                 return after

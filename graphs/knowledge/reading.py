@@ -5,6 +5,8 @@ from __future__ import annotations
 import asyncio
 import threading
 import time
+import zipfile
+import zlib
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -59,7 +61,7 @@ class Reader:
     def base(self, kb_id: str) -> Base | None:
         """Its record as it is now."""
         with self._lock:
-            loaded = self._load(kb_id, segments=False)
+            loaded = self._load(kb_id, lambda base: False)
         return loaded.base if loaded else None
 
     async def chunk(self, doc_id: str, chunk_id: str) -> Chunk | None:
@@ -71,9 +73,11 @@ class Reader:
     def _current(self, kb_id: str | None) -> Knowledge:
         with self._lock:
             names = self._names() if kb_id is None else [kb_id]
-            found = [loaded for name in names if (loaded := self._load(name))]
-            if kb_id is None:
-                found = [loaded for loaded in found if EVERYBODY in loaded.base.readers]
+
+            def searched(base: Base) -> bool:
+                return kb_id is not None or EVERYBODY in base.readers
+
+            found = [loaded for name in names if (loaded := self._load(name, searched)) and searched(loaded.base)]
             return self._combined(kb_id, found)
 
     def _names(self) -> list[str]:
@@ -93,10 +97,15 @@ class Reader:
             made = self._made[kb_id] = tags, Knowledge.of(parts, self.embedder)
         return made[1]
 
-    def _load(self, kb_id: str, *, segments: bool = True) -> Loaded | None:
+    def _load(self, kb_id: str, searched: Callable[[Base], bool]) -> Loaded | None:
+        """Its record, and its segments where it is to be searched: others' take time and memory."""
         for _ in range(_ATTEMPTS):
             known = self._loaded.get(kb_id)
-            if known and not self.shelf.changed(kb_id, known.tag) and (not segments or len(known.segments) == len(known.base.segments)):
+            if (
+                known
+                and not self.shelf.changed(kb_id, known.tag)
+                and (not searched(known.base) or len(known.segments) == len(known.base.segments))
+            ):
                 return known
             kept = self.shelf.read(kb_id)
             if kept is None:
@@ -105,11 +114,11 @@ class Reader:
             try:
                 base = Base.load(kept.data)
                 have = known.segments if known else {}
-                wanted = {name: have.get(name) for name in base.segments if segments or name in have}
+                wanted = {name: have.get(name) for name in base.segments if name in have or searched(base)}
                 fresh = {name: segment or Segment.load(self.shelf.read_segment(kb_id, name)) for name, segment in wanted.items()}
             except SegmentGone:
                 continue  # an import has ended meanwhile: the record names another segment by now
-            except (ValueError, KeyError, TypeError) as error:
+            except (ValueError, KeyError, TypeError, zipfile.BadZipFile, zlib.error) as error:
                 raise KnowledgeUnavailable(f"the knowledge base {kb_id} cannot be read by this version") from error
             loaded = self._loaded[kb_id] = Loaded(kept.tag, base, fresh)
             return loaded

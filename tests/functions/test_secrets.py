@@ -177,8 +177,9 @@ def test_a_wrong_source_is_named_at_the_start(secrets: dict[str, str], named: st
 
 def test_a_secret_may_be_a_setting() -> None:
     """`AGENTS_…` reaches the parts through the settings; other variables are their owners'."""
-    settings = Settings(ttl_days=1).overlaid({"AGENTS_BUCKET": "b", "AGENTS_TTL_DAYS": "7", "AGENTS_UNKNOWN": "x", KEY: "k"})
-    assert (settings.bucket, settings.ttl_days) == ("b", 7)
+    given = {"AGENTS_BUCKET": "b", "AGENTS_TTL_DAYS": "7", "AGENTS_UNKNOWN": "x", "TUSHARE_TOKEN": "t", KEY: "k"}
+    settings = Settings(ttl_days=1).overlaid(given)
+    assert (settings.bucket, settings.ttl_days, settings.tushare_token) == ("b", 7, "t")
 
 
 # -- a whole agent

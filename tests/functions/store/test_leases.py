@@ -209,3 +209,21 @@ def test_after_the_end_nothing_is_written_or_renewed() -> None:
     with pytest.raises(LeaseLost), holding.writing():
         pass
     assert (holding.beat(), left) == (False, [True])
+
+
+def test_a_thread_belongs_to_the_code_of_its_first_run(saver: DynamoDBSaver) -> None:
+    """Also of one that died; until a run of other code has looked at what is open, and then whatever becomes of that run."""
+    assert saver.leases.take(PK, "first", -1, "1").code == "1"
+    second = saver.leases.take(PK, "second", -1, "2")
+    assert second.code == "1"
+    third = saver.leases.take(PK, "third", -1, "2")
+    assert third.code == "1"
+    saver.leases.belongs(third, "2")
+    assert saver.leases.take(PK, "fourth", 30, "1").code == "2"
+
+
+def test_code_without_a_version_leaves_the_threads_version(saver: DynamoDBSaver) -> None:
+    """Nothing is known of it; a thread of such code alone has none."""
+    assert saver.leases.take(PK, "first", -1).code == ""
+    assert saver.leases.take(PK, "second", -1, "1").code == "1"
+    assert saver.leases.take(PK, "third", -1).code == "1"

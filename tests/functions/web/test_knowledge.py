@@ -19,8 +19,9 @@ from langgraph.checkpoint.memory import InMemorySaver
 from functions.settings import Settings
 from functions.store.clients import s3_client
 from functions.store.shelf import S3Shelf
-from functions.web import create_app
-from graphs.knowledge.collection import Collection
+from functions.web import create_app, documents
+from graphs.knowledge.collection import Collection, Progress
+from graphs.knowledge.errors import KnowledgeUnavailable
 from tests.functions.web.test_app import body, client_of
 from tests.functions.web.test_principals import event_of
 from tests.support.dynamodb import REGION, bucket, s3
@@ -207,3 +208,23 @@ async def test_vectors_are_made_where_a_model_is_named(settings: Settings) -> No
         assert "red fish" in (await kb.post("/", json=body("Is there a red fish?"))).text
     with pytest.raises(ImportError, match="cohere"):
         app_of("kb", settings, embeddings="cohere:embed-v4")
+
+
+async def test_an_import_that_breaks_off_says_so_for_each_document() -> None:
+    """The answer has begun with 200: what did not come to an end is an error in it, and counted."""
+
+    async def steps() -> AsyncIterator[Progress]:
+        yield Progress("kb/a", "completed", 1)
+        yield Progress("kb/b", "indexing", 2)
+        raise KnowledgeUnavailable("s3.internal")
+
+    response = documents._lines([], steps(), [], ["kb/a", "kb/b", "kb/c"])
+    lines = [json.loads(line) async for line in response.body_iterator]
+    assert [(line["docId"], line["status"]) for line in lines[:-1]] == [
+        ("kb/a", "completed"),
+        ("kb/b", "indexing"),
+        ("kb/b", "error"),
+        ("kb/c", "error"),
+    ]
+    assert lines[-1] == {"done": {"completed": 1, "error": 2}}
+    assert "internal" not in str(lines)

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from graphs.knowledge import Embedder, HashingEmbeddings, bundled, collection, hashing_embedder
-from graphs.knowledge.base import CLAIM_SECONDS, INTERRUPTED
+from graphs.knowledge.base import CLAIM_SECONDS, INTERRUPTED, Base
 from graphs.knowledge.collection import TAKEN, Collection, Progress
 from graphs.knowledge.errors import DocumentBusy, ImportRefused
 from graphs.knowledge.merging import MOST_SEGMENTS
@@ -197,3 +197,58 @@ async def test_who_may_read_is_kept_with_the_base() -> None:
     assert [base.may_read(who) for who in ("ann", "bob", "eve")] == [True, True, False]
     assert await found(kb, "fish") == []
     assert await found(kb, "secret", "kb") == ["secret fish"]
+
+
+class Unheard(MemoryShelf):
+    """Its client asks again when an answer is lost, and is refused by what it has written itself."""
+
+    lost = False
+
+    def write(self, kb_id: str, data: bytes, tag: str | None) -> bool:
+        return super().write(kb_id, data, tag) and not self.lost
+
+
+class Unmerged(Collection):
+    def _merge(self, kb_id: str) -> None:
+        """Many small segments stay."""
+
+
+async def test_a_merge_whose_answer_was_lost_keeps_its_segment() -> None:
+    """The record names it: deleting it would take the base away."""
+    shelf = Unheard()
+    for number in range(MOST_SEGMENTS + 1):
+        await imported(Unmerged(shelf), "kb", **{f"d{number}": f"fish {number}"})
+    shelf.lost = True
+    Collection(shelf)._merge("kb")
+    base = Collection(shelf).base("kb")
+    assert base is not None
+    assert len(base.segments) < MOST_SEGMENTS
+    assert await found(Collection(shelf), "fish 7", "kb")
+
+
+async def test_a_base_that_another_made_meanwhile_is_not_written() -> None:
+    """Who may change it is asked of the record that is changed."""
+    kb = Collection(MemoryShelf())
+    kb.save("kb", [draft("kb", "a", "mine")], owner="ann", readers=("ann",))
+
+    def only_bens(base: Base) -> None:
+        if base.owner != "ben":
+            raise PermissionError(base.kb_id)
+
+    with pytest.raises(PermissionError):
+        kb.save("kb", [draft("kb", "b", "his")], owner="ben", readers=("ben",), guard=only_bens)
+    assert entries(kb) == [("kb/a", "draft")]
+    assert [one.doc_id for one in kb.save("bens", [draft("bens", "b", "his")], owner="ben", guard=only_bens)] == ["bens/b"]
+
+
+async def test_a_search_over_all_reads_no_private_texts() -> None:
+    """Their segments stay where they are: they would cost every caller time and memory."""
+    shelf = MemoryShelf()
+    kb = Collection(shelf)
+    kb.save("private", [draft("private", "a", "hidden fish")], owner="ann", readers=("ann",))
+    await indexed(kb, "private", ["private/a"])
+    await imported(kb, "open", b="red fish")
+    reader = Collection(shelf)
+    assert await found(reader, "fish") == ["red fish"]
+    assert {kb_id: len(loaded.segments) for kb_id, loaded in reader._loaded.items()} == {"private": 0, "open": 1}
+    assert await found(reader, "fish", "private") == ["hidden fish"]
