@@ -12,6 +12,9 @@ from tests.bench import behaviour
 NAMES = ["what_does_not_exist_is_none", "filter_by_configurable", "all_threads"]
 
 
+pytestmark = pytest.mark.long
+
+
 def test_the_command_prints_and_saves_the_table(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """A row a behaviour, the totals below; the file holds what was printed."""
     behaviour.main([*NAMES, "--saver", "aws", "--save", str(tmp_path / "table.txt")])

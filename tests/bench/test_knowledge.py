@@ -5,7 +5,11 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import pytest
+
 from tests.bench.knowledge import EXTRAPOLATED, SIZES, extrapolated, in_s3, measured, table
+
+pytestmark = pytest.mark.long
 
 
 def test_a_small_base_is_measured() -> None:

@@ -17,7 +17,7 @@ from tests.support.sse import read_sse
 
 REPEATS = int(os.environ.get("RACES", "1"))
 BUSY = (409, "RUN_IN_PROGRESS")
-pytestmark = [pytest.mark.parametrize("repeat", range(REPEATS)), pytest.mark.timeout(300)]
+pytestmark = [pytest.mark.long, pytest.mark.parametrize("repeat", range(REPEATS)), pytest.mark.timeout(300)]
 
 
 def at_once(conversation: Conversation, inputs: Sequence[Json], **headers: str) -> list[Answer]:

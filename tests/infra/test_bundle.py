@@ -79,6 +79,7 @@ def test_a_bundle_built_elsewhere_is_the_same(bundle: Path, tmp_path: Path) -> N
     assert [p.name for p in other.parent.iterdir()] == ["else"], "the scratch folder is gone"
 
 
+@pytest.mark.long
 def test_an_unchanged_bundle_is_left_alone(bundle: Path) -> None:
     """The second build does nothing; one of other inputs does."""
     before = (bundle / MANIFEST).stat().st_mtime_ns

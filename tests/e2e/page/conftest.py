@@ -82,7 +82,7 @@ class Watched:
         return self.page
 
     def wait_until(self, true: Callable[[], bool]) -> None:
-        """Waits for something on the server's side."""
+        """Waits for what no locator can tell. Not `wait_for_function`: it asks again by `eval`, which the page's policy forbids."""
         for _ in range(PATIENCE_MS // 20):
             if true():
                 return

@@ -34,7 +34,7 @@ def test_what_a_run_sends(watched: Watched) -> None:
     watched.send("hello")
     expect(watched.page.locator(".status-line")).to_contain_text("Done")
     watched.send("again")
-    watched.page.wait_for_function("document.querySelectorAll('.user').length === 2")
+    expect(watched.page.locator(".user")).to_have_count(2)
     expect(watched.page.locator(".status-line")).to_contain_text("Done")
     first, second = watched.mock.bodies()
     assert first.keys() == {"protocolVersion", "threadId", "runId", "messages", "state", "tools", "context", "forwardedProps"}

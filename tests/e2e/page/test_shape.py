@@ -75,7 +75,7 @@ def test_stream_follows_the_end_until_the_reader_scrolls(watched: Watched) -> No
     watched.mock.will_stream(*text("a1", "line\n\n" * 60), gates[0], *text("a2", "more\n\n" * 40), gates[1], FINISHED)
     watched.send("go")
     at_end = "(() => { const s = document.querySelector('#scroller'); return s.scrollHeight - s.scrollTop - s.clientHeight < 4 })()"
-    page.wait_for_function("document.querySelector('#scroller').scrollTop > 500")
+    watched.wait_until(lambda: page.evaluate("document.querySelector('#scroller').scrollTop > 500"))
     assert page.evaluate(at_end)
     page.evaluate("document.querySelector('#scroller').scrollTop = 100")
     expect(page.get_by_role("button", name="Go to the newest message")).to_be_visible()

@@ -230,6 +230,7 @@ def _place(found: tuple[str, ...]) -> tuple[str, ...]:
     return found[:3]
 
 
+@pytest.mark.long
 @pytest.mark.timeout(7200 if BY_HAND else 120)
 def test_every_order_of_calls(dynalite: Dynamo) -> None:
     """Puts, writes, reads, deletions, copies and prunes by two savers on one table give what InMemorySaver gives."""
