@@ -55,6 +55,8 @@ def over_endpoint(config: Endpoint) -> Completion:
     return partial(run_chat_completion, config)
 
 
+CUT_SHORT = frozenset({"length", "max_tokens", "content_filter"})
+"""Reasons of an answer's end that is not its own."""
 BAD_GATEWAY = 502
 """Status of what failed without one: an error without a code inside a stream, a stream that stopped."""
 
@@ -83,7 +85,7 @@ async def run_chat_completion(config: Endpoint, prompt: Prompt) -> str:
             raise CompletionFailed(prompt.mode, response.status_code, response.text)
         if prompt.mode == "silent":
             await response.aread()
-            return _content(_checked(response.json(), prompt.mode)).strip()
+            return _content(_checked(response.json(), prompt.mode), prompt.mode).strip()
         return (await _drain(_deltas(response, prompt.mode), ReasoningMessages())).strip()
 
 
@@ -101,9 +103,16 @@ async def _request(config: Endpoint, prompt: Prompt) -> AsyncIterator[httpx.Resp
         yield response
 
 
-def _content(answer: Mapping[str, Any]) -> str:
+def _content(answer: Mapping[str, Any], mode: Mode) -> str:
     choices = answer.get("choices") or [{}]
-    return (choices[0].get("message") or {}).get("content") or ""
+    return (_whole(choices[0], mode).get("message") or {}).get("content") or ""
+
+
+def _whole(choice: Mapping[str, Any], mode: Mode) -> Mapping[str, Any]:
+    """Half a rewritten document would read as the deletion of its rest. Raises `CompletionFailed`."""
+    if (reason := choice.get("finish_reason")) in CUT_SHORT:
+        raise CompletionFailed(mode, BAD_GATEWAY, f"the answer is not whole: {reason}")
+    return choice
 
 
 async def _deltas(response: httpx.Response, mode: Mode) -> AsyncIterator[Mapping[str, Any]]:
@@ -115,7 +124,7 @@ async def _deltas(response: httpx.Response, mode: Mode) -> AsyncIterator[Mapping
             ended = True
         elif data:
             for choice in _checked(json.loads(data), mode).get("choices") or ():
-                ended = ended or bool(choice.get("finish_reason"))
+                ended = bool(_whole(choice, mode).get("finish_reason")) or ended
                 yield choice.get("delta") or {}
     if not ended:
         raise CompletionFailed(mode, BAD_GATEWAY, "the stream stopped before its end")

@@ -9,7 +9,8 @@ from langchain_core.messages import AIMessageChunk, BaseMessage, HumanMessage, S
 from langchain_core.runnables import RunnableConfig
 from langgraph.constants import TAG_NOSTREAM
 
-from graphs.completion import Completion, Prompt, ReasoningMessages
+from graphs.completion import CUT_SHORT, Completion, Prompt, ReasoningMessages
+from graphs.endings import StreamCut
 from graphs.models import at_temperature
 
 TIMEOUT_SECONDS = 600.0
@@ -41,6 +42,8 @@ async def _streamed(model: BaseChatModel, asked: list[BaseMessage], config: Runn
     try:
         async for chunk in model.astream(asked, config):
             assert isinstance(chunk, AIMessageChunk)
+            if CUT_SHORT & {chunk.response_metadata.get(key) for key in ("finish_reason", "stop_reason", "stopReason")}:
+                raise StreamCut
             for block in chunk.content_blocks:
                 if block["type"] == "reasoning":
                     reasoning.add(block.get("reasoning") or "")

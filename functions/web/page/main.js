@@ -57,7 +57,7 @@ class Page {
     $("events-close").addEventListener("click", () => $("events-button").click());
     $("new-thread").addEventListener("click", () => this.newThread());
     addEventListener("hashchange", () => this.#open());
-    addEventListener("keydown", (event) => event.key === "Escape" && this.session.busy && this.session.stop());
+    addEventListener("keydown", (event) => event.key === "Escape" && !event.isComposing && !document.querySelector("dialog[open]") && this.session.busy && this.session.stop());
     this.#open();
   }
 
