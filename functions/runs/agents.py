@@ -4,17 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
 from ag_ui.core import RunAgentInput
-from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import HumanMessage
 from langgraph.checkpoint.base import BaseCheckpointSaver
 from langgraph.pregel import Pregel
 
 from graphs.catalog import AGENTS, AgentSpec, Deps, Options
 from graphs.stream.parts import text_of
+
+if TYPE_CHECKING:
+    from langchain_core.language_models import BaseChatModel
 
 
 class UnknownAgent(LookupError):

@@ -6,7 +6,7 @@ import functools
 import hashlib
 import json
 import logging
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any
@@ -62,9 +62,9 @@ def match_answers(entries: Sequence[ResumeEntry], open_interrupts: Sequence[Inte
     return answers
 
 
-def question_digest(interrupt: Interrupt) -> str:
-    """The same for the same question: 16 hex digits."""
-    return _digest([jsonable(interrupt.value), jsonable(interrupt.response_schema)])
+def question_digests(interrupts: Iterable[Interrupt]) -> dict[str, str]:
+    """By interrupt, the same for the same question: 16 hex digits."""
+    return {one.id: _digest([jsonable(one.value), jsonable(one.response_schema)]) for one in interrupts}
 
 
 def answer_digest(entry: ResumeEntry) -> str:

@@ -7,7 +7,7 @@ import logging
 import warnings
 from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from contextlib import aclosing
-from typing import Any
+from typing import Any, ParamSpec
 
 from ag_ui.core import (
     BaseEvent,
@@ -44,29 +44,12 @@ LEASE_LOST = "lease lost"
 """The same of a run whose thread another run has taken over."""
 TERMINAL = (EventType.RUN_FINISHED, EventType.RUN_ERROR)
 
+P = ParamSpec("P")
 ConfigurableResolver = Callable[[RunAgentInput], Mapping[str, Any]]
 
 
-async def stream_graph_agui_events(
-    input: RunAgentInput,
-    graph: Pregel[Any, Any, Any, Any],
-    *,
-    agent: str,
-    resolve_stream_input: InputResolver | None = None,
-    resolve_configurable: ConfigurableResolver | None = None,
-    recursion_limit: int | None = None,
-    state_keys: Sequence[str] | None = None,
-    predict_state: Sequence[Prediction] = (),
-    context: Any = None,
-    control: RunControl | None = None,
-    remaining_ms: Callable[[], int] | None = None,
-    debug: bool = False,
-    lease_seconds: float = LEASE_SECONDS,
-    wait_seconds: float = 0.0,
-    idempotency_key: str | None = None,
-    code_version: str = "",
-) -> AsyncGenerator[BaseEvent, None]:
-    """Serve one run of any compiled graph, with any checkpointer or none.
+class AgentRun:
+    """A run in two parts: `prepare` decides what the input means, while HTTP can still answer with a status; `events` streams it.
 
     Args:
         resolve_stream_input: what the agent makes of the input: a mapping is laid over the default graph input (`{"messages": new}`), any
@@ -85,35 +68,7 @@ async def stream_graph_agui_events(
         code_version: of the code that runs; when another version ran the thread last, its open questions are asked again before they are
             answered. Empty: not known, they are not.
         idempotency_key: a second run with the same key on this thread is refused with `RUN_IN_PROGRESS`, unless the first one died.
-
-    Yields:
-        AG-UI events, RUN_STARTED first and one RUN_FINISHED or RUN_ERROR last, whatever happens. Closing the generator cancels the graph.
     """
-    run = AgentRun(
-        input,
-        graph,
-        agent=agent,
-        resolve_stream_input=resolve_stream_input,
-        resolve_configurable=resolve_configurable,
-        recursion_limit=recursion_limit,
-        state_keys=state_keys,
-        predict_state=predict_state,
-        context=context,
-        control=control,
-        remaining_ms=remaining_ms,
-        debug=debug,
-        lease_seconds=lease_seconds,
-        wait_seconds=wait_seconds,
-        idempotency_key=idempotency_key,
-        code_version=code_version,
-    )
-    async with aclosing(run.events()) as events:
-        async for event in events:
-            yield event
-
-
-class AgentRun:
-    """A run in two parts: `prepare` decides what the input means, while HTTP can still answer with a status; `events` streams it."""
 
     def __init__(
         self,
@@ -367,6 +322,21 @@ class AgentRun:
         message, code, metadata = run_failed(exc, self._input, agent=self._agent, debug=self._debug)
         events = self._transformer.close(failed=message)
         return [*events, RunErrorEvent(message=message, code=code, usage=self._usage.total(), metadata=metadata)]
+
+
+def _served(make: Callable[P, AgentRun]) -> Callable[P, AsyncGenerator[BaseEvent, None]]:
+    def stream_graph_agui_events(*args: P.args, **keywords: P.kwargs) -> AsyncGenerator[BaseEvent, None]:
+        """Serve one run of any compiled graph, with any checkpointer or none: what `AgentRun` takes.
+
+        Yields:
+            AG-UI events, RUN_STARTED first and one RUN_FINISHED or RUN_ERROR last, whatever happens. Closing it cancels the graph.
+        """
+        return make(*args, **keywords).events()
+
+    return stream_graph_agui_events
+
+
+stream_graph_agui_events = _served(AgentRun)
 
 
 def harmless(configurable: Mapping[str, Any]) -> dict[str, Any]:

@@ -12,7 +12,7 @@ from langchain_core.runnables import RunnableConfig
 from langgraph._internal._constants import NS_END, NS_SEP, RESUME
 from langgraph.checkpoint.base import BaseCheckpointSaver
 from langgraph.pregel import Pregel
-from langgraph.types import Interrupt, StateSnapshot, _interrupt_id
+from langgraph.types import Interrupt, PregelTask, StateSnapshot, _interrupt_id
 
 from graphs.stream import public_state as shown_state
 
@@ -93,30 +93,47 @@ def has_checkpointer(graph: Pregel[Any, Any, Any, Any]) -> bool:
     return bool(graph.checkpointer)
 
 
-async def _answered(graph: Pregel[Any, Any, Any, Any], config: RunnableConfig, snapshot: StateSnapshot) -> dict[str, Any]:
-    """LangGraph shows such a question as open, and would take the next answer to it for the node's next question. In a nested graph too:
-    its own checkpoint has the answer then."""
+@dataclass(frozen=True, slots=True)
+class Asking:
+    """A task that waits for an answer. `config` is its own graph's checkpoint; `heard`: what it was answered so far."""
+
+    config: RunnableConfig
+    task: PregelTask
+    heard: Sequence[Any]
+
+    def interrupt_id(self, position: int) -> str:
+        """Of its question at that place: an interrupt's id says which of the task's answers it waits for."""
+        own = self.config["configurable"].get("checkpoint_ns") or ""
+        return _interrupt_id(f"{own}{NS_SEP if own else ''}{self.task.name}{NS_END}{self.task.id}", position)
+
+
+async def asking_tasks(graph: Pregel[Any, Any, Any, Any], config: RunnableConfig) -> list[Asking]:
+    """All of them, in nested graphs too: their own checkpoints have the answers then."""
     saver = graph.checkpointer
-    if not isinstance(saver, BaseCheckpointSaver) or not any(task.error is not None and task.interrupts for task in snapshot.tasks):
-        return {}
-    return await _answered_in(saver, await graph.aget_state(config, subgraphs=True))
+    if not isinstance(saver, BaseCheckpointSaver):
+        return []
+    return [one async for one in _asking_in(saver, await graph.aget_state(config, subgraphs=True))]
 
 
-async def _answered_in(saver: BaseCheckpointSaver[Any], snapshot: StateSnapshot) -> dict[str, Any]:
+async def _asking_in(saver: BaseCheckpointSaver[Any], snapshot: StateSnapshot) -> AsyncIterator[Asking]:
     stored = await saver.aget_tuple(snapshot.config)
     writes = (stored.pending_writes or ()) if stored is not None else ()
-    given = {task_id: value for task_id, channel, value in writes if channel == RESUME and isinstance(value, list) and value}
-    own = snapshot.config["configurable"].get("checkpoint_ns") or ""
-    answers: dict[str, Any] = {}
+    heard = {task_id: value for task_id, channel, value in writes if channel == RESUME and isinstance(value, list)}
     for task in snapshot.tasks:
         if isinstance(task.state, StateSnapshot):
-            answers |= await _answered_in(saver, task.state)
-        elif task.error is not None and task.interrupts and (values := given.get(task.id)):
-            # an interrupt's id says which of the task's answers it waits for
-            namespace = f"{own}{NS_SEP if own else ''}{task.name}{NS_END}{task.id}"
-            if task.interrupts[-1].id == _interrupt_id(namespace, len(values) - 1):
-                answers[task.interrupts[-1].id] = values[-1]
-    return answers
+            async for nested in _asking_in(saver, task.state):
+                yield nested
+        elif task.interrupts:
+            yield Asking(snapshot.config, task, heard.get(task.id, ()))
+
+
+async def _answered(graph: Pregel[Any, Any, Any, Any], config: RunnableConfig, snapshot: StateSnapshot) -> dict[str, Any]:
+    """LangGraph shows such a question as open, and would take the next answer to it for the node's next question."""
+    if not any(task.error is not None and task.interrupts for task in snapshot.tasks):
+        return {}
+    failed = [one for one in await asking_tasks(graph, config) if one.task.error is not None and one.heard]
+    last = ((one.task.interrupts[-1].id, one) for one in failed)
+    return {interrupt_id: one.heard[-1] for interrupt_id, one in last if interrupt_id == one.interrupt_id(len(one.heard) - 1)}
 
 
 def _thread(snapshot: StateSnapshot, answered: Mapping[str, Any] = MappingProxyType({})) -> Thread:

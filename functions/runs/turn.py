@@ -16,7 +16,7 @@ from langgraph.checkpoint.base import BaseCheckpointSaver
 from langgraph.pregel import Pregel
 from langgraph.types import Command, Overwrite
 
-from functions.runs.answers import Answers, match_answers, question_digest, value_digests
+from functions.runs.answers import Answers, match_answers, question_digests, value_digests
 from functions.runs.errors import RunRejected
 from functions.runs.frontend import frontend_tools
 from functions.runs.thread import ANSWER_KEY, Thread, earlier_states, given_answers, has_checkpointer, public_state, read_thread
@@ -106,7 +106,7 @@ def _answering(answers: Answers, new: Sequence[BaseMessage], thread: Thread, sha
     results = [m for m in new if isinstance(m, ToolMessage)]
     update = {**shared, **({"messages": results} if results else {})} or None
     metadata = {ANSWER_KEY + interrupt_id: digest for interrupt_id, digest in answers.digests.items()}
-    asked = {interrupt.id: question_digest(interrupt) for interrupt in thread.interrupts}
+    asked = question_digests(thread.interrupts)
     claims = {i: Claim(digest, answers.values[i], asked[i]) for i, digest in answers.digests.items()}
     resume: Command[Any] = Command(resume=answers.values, update=update)
     return Turn(resume, notices=answers.ignored, metadata=metadata, claims=claims, unsent=unsent)
@@ -115,7 +115,7 @@ def _answering(answers: Answers, new: Sequence[BaseMessage], thread: Thread, sha
 def _with_claimed(answers: Answers, claimed: Mapping[str, Claim], thread: Thread) -> Answers:
     """The run that claimed an answer died before the graph heard it: it is heard now, whatever else was sent. An answer to what was asked
     in that place by other code is not."""
-    asked = {interrupt.id: question_digest(interrupt) for interrupt in thread.interrupts}
+    asked = question_digests(thread.interrupts)
     still_open = {i: claimed[i] for i in sorted(asked.keys() & claimed.keys()) if claimed[i].question in ("", asked[i])}
     for interrupt_id, claim in still_open.items():
         if answers.digests.get(interrupt_id, claim.digest) != claim.digest:
