@@ -2,7 +2,7 @@
 
     <prefix>knowledge/<kbId>/base.json          the record: readers, documents, their segments
     <prefix>knowledge/<kbId>/segments/<name>    chunks and indexes of some documents
-    <prefix>knowledge/<kbId>/texts/<digest>     a document's last draft
+    <prefix>knowledge/<kbId>/texts/<name>       a draft
 
 Why not S3 Vectors: it holds no words, so all of this would be there beside it, and each search would pay for a query and wait for it.
 `tests/bench/results/knowledge.json` has what loading costs by size.
@@ -10,7 +10,6 @@ Why not S3 Vectors: it holds no words, so all of this would be there beside it, 
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -22,7 +21,7 @@ from botocore.exceptions import BotoCoreError, ClientError
 from functions.store.clients import Calls
 from functions.store.errors import StoreError, error_code, explained
 from graphs.knowledge.errors import KnowledgeUnavailable
-from graphs.knowledge.shelf import Kept, SegmentGone
+from graphs.knowledge.shelf import Kept, PieceGone
 
 if TYPE_CHECKING:
     from mypy_boto3_s3 import S3Client
@@ -70,35 +69,24 @@ class S3Shelf:
             return False
         return True
 
-    def read_segment(self, kb_id: str, name: str) -> bytes:
+    def read_piece(self, kb_id: str, name: str) -> bytes:
         with self._reached():
-            found = self._get(self._segment(kb_id, name))
+            found = self._get(self._piece(kb_id, name))
             if found is None:
-                raise SegmentGone(name)
+                raise PieceGone(name)
             data: bytes = found["Body"].read()
         return data
 
-    def write_segment(self, kb_id: str, name: str, data: bytes) -> None:
-        with self._reached():
-            self.client.put_object(Bucket=self.bucket, Key=self._segment(kb_id, name), Body=data)
-
-    def delete_segments(self, kb_id: str, names: Iterable[str]) -> None:
-        self._delete([self._segment(kb_id, name) for name in names])
-
-    def read_text(self, kb_id: str, doc_id: str) -> str | None:
-        with self._reached():
-            found = self._get(self._text(kb_id, doc_id))
-            return found["Body"].read().decode() if found else None
-
-    def write_texts(self, kb_id: str, texts: Mapping[str, str]) -> None:
-        def write(one: tuple[str, str]) -> None:
-            self.client.put_object(Bucket=self.bucket, Key=self._text(kb_id, one[0]), Body=one[1].encode(), ContentType="text/markdown")
+    def write_pieces(self, kb_id: str, pieces: Mapping[str, bytes]) -> None:
+        def write(one: tuple[str, bytes]) -> None:
+            self.client.put_object(Bucket=self.bucket, Key=self._piece(kb_id, one[0]), Body=one[1])
 
         with self._reached():
-            self._calls.each(write, list(texts.items()))
+            self._calls.each(write, list(pieces.items()))
 
-    def delete_text(self, kb_id: str, doc_id: str) -> None:
-        self._delete([self._text(kb_id, doc_id)])
+    def delete_pieces(self, kb_id: str, names: Iterable[str]) -> None:
+        with self._reached():
+            self._calls.each(lambda name: self.client.delete_object(Bucket=self.bucket, Key=self._piece(kb_id, name)), list(names))
 
     @property
     def _root(self) -> str:
@@ -107,11 +95,8 @@ class S3Shelf:
     def _record(self, kb_id: str) -> str:
         return f"{self._root}{quote(kb_id, safe='')}/base.json"
 
-    def _segment(self, kb_id: str, name: str) -> str:
-        return f"{self._root}{quote(kb_id, safe='')}/segments/{name}"
-
-    def _text(self, kb_id: str, doc_id: str) -> str:
-        return f"{self._root}{quote(kb_id, safe='')}/texts/{hashlib.sha256(doc_id.encode()).hexdigest()[:40]}"
+    def _piece(self, kb_id: str, name: str) -> str:
+        return f"{self._root}{quote(kb_id, safe='')}/{name}"
 
     def _get(self, key: str) -> Any:
         try:
@@ -120,10 +105,6 @@ class S3Shelf:
             if error_code(error) in _GONE:
                 return None
             raise
-
-    def _delete(self, keys: list[str]) -> None:
-        with self._reached():
-            self._calls.each(lambda key: self.client.delete_object(Bucket=self.bucket, Key=key), keys)
 
     @contextmanager
     def _reached(self, passed: frozenset[str] = frozenset()) -> Iterator[None]:

@@ -22,13 +22,15 @@ INTERRUPTED = "The import broke off. Import the document again."
 class Entry:
     """A document. `segment` holds the version that is searched, also while the next one is a draft, is made, or has failed.
 
-    `updated_at` in seconds since 1970; `embedder`: the model of its vectors; `claim`: the import at work, until `until`.
+    `text`: the piece that holds the draft; `updated_at` in seconds since 1970; `embedder`: the model of its vectors; `claim`: the import at
+    work, until `until`.
     """
 
     doc_id: str
     title: str
     status: Status
     updated_at: float
+    text: str = ""
     characters: int = 0
     chunks: int = 0
     segment: str = ""
@@ -66,6 +68,11 @@ class Base:
             if entry.segment:
                 found.setdefault(entry.segment, set()).add(entry.doc_id)
         return {segment: frozenset(ids) for segment, ids in found.items()}
+
+    @property
+    def pieces(self) -> frozenset[str]:
+        """What of the shelf is its own: segments and drafts."""
+        return frozenset(piece for entry in self.documents.values() for piece in (entry.segment, entry.text) if piece)
 
     def with_entries(self, entries: Iterable[Entry]) -> Base:
         return replace(self, documents={**self.documents, **{entry.doc_id: entry for entry in entries}})

@@ -18,7 +18,7 @@ from graphs.knowledge.errors import ImportRefused, KnowledgeUnavailable
 from graphs.knowledge.merging import merged, to_merge
 from graphs.knowledge.reading import Reader
 from graphs.knowledge.segment import Segment, indexed_text
-from graphs.knowledge.shelf import SegmentGone
+from graphs.knowledge.shelf import PieceGone
 
 GROUP_CHUNKS = 1_000
 """Documents are indexed and put in their places in groups of about so many chunks."""
@@ -60,9 +60,19 @@ class Collection(Reader):
             raise ImportRefused(f"Two files would be the same document: {', '.join(sorted({one for one in ids if ids.count(one) > 1}))}.")
         check_kb_id(kb_id)
         new = Base(kb_id, owner, readers) if readers else Base(kb_id, owner)
-        self._update(kb_id, lambda base: _checked(base, ids, self.clock()), new, guard)
-        self.shelf.write_texts(kb_id, {draft.doc_id: draft.markdown for draft in drafts})
-        base = self._update(kb_id, lambda base: _with_drafts(base, drafts, self.clock()), new)
+        texts = {doc_id: f"texts/{uuid4().hex}" for doc_id in ids}
+
+        def with_drafts(base: Base) -> Base:
+            if guard:
+                guard(base)
+            return _with_drafts(base, drafts, texts, self.clock())
+
+        self.shelf.write_pieces(kb_id, {texts[draft.doc_id]: draft.markdown.encode() for draft in drafts})
+        try:
+            base = self._update(kb_id, with_drafts, new)
+        except BaseException:
+            self.shelf.delete_pieces(kb_id, texts.values())
+            raise
         return [base.documents[doc_id] for doc_id in ids]
 
     async def index(self, kb_id: str, doc_ids: Sequence[str]) -> AsyncGenerator[Progress, None]:
@@ -74,10 +84,10 @@ class Collection(Reader):
             KnowledgeUnavailable: the store cannot be reached.
         """
         claim = uuid4().hex
-        await asyncio.to_thread(self._update, kb_id, lambda base: _claimed(base, doc_ids, claim, self.clock()))
+        base = await asyncio.to_thread(self._update, kb_id, lambda base: _claimed(base, doc_ids, claim, self.clock()))
         left = dict.fromkeys(doc_ids)
         try:
-            async for group in self._groups(kb_id, doc_ids):
+            async for group in self._groups(kb_id, [base.documents[doc_id] for doc_id in doc_ids]):
                 for doc_id, made in group.items():
                     if not isinstance(made, Progress):
                         yield Progress(doc_id, "indexing", len(made))
@@ -103,7 +113,6 @@ class Collection(Reader):
         if before is None or doc_id not in before.documents:
             return False
         self._update(kb_id, without)
-        self.shelf.delete_text(kb_id, doc_id)
         return True
 
     def entries(self, kb_id: str) -> list[Entry]:
@@ -111,14 +120,14 @@ class Collection(Reader):
         base = self.base(kb_id)
         return [entry.seen(self.clock()) for _, entry in sorted(base.documents.items())] if base else []
 
-    async def _groups(self, kb_id: str, doc_ids: Sequence[str]) -> AsyncIterator[dict[str, Progress | list[Chunk]]]:
+    async def _groups(self, kb_id: str, entries: Sequence[Entry]) -> AsyncIterator[dict[str, Progress | list[Chunk]]]:
         """Documents with their chunks, or what is wrong with them."""
         group: dict[str, Progress | list[Chunk]] = {}
         count = 0
-        for doc_id in doc_ids:
-            text = await asyncio.to_thread(self.shelf.read_text, kb_id, doc_id)
-            chunks = chunk_markdown(text, kb_id=kb_id, doc_id=doc_id) if text else []
-            group[doc_id] = chunks or Progress(doc_id, "error", error="The document has no text that could be searched.")
+        for entry in entries:
+            text = (await asyncio.to_thread(self.shelf.read_piece, kb_id, entry.text)).decode()
+            chunks = chunk_markdown(text, kb_id=kb_id, doc_id=entry.doc_id)
+            group[entry.doc_id] = chunks or Progress(entry.doc_id, "error", error="The document has no text that could be searched.")
             count += len(chunks)
             if count >= GROUP_CHUNKS:
                 yield group
@@ -152,12 +161,12 @@ class Collection(Reader):
         """The new versions take the places of the old ones, in one write; what became of each."""
         placed: dict[str, Any] = {}
         if segment:
-            placed = {"segment": uuid4().hex, "embedder": segment.embedder if segment.vectors else ""}
-            self.shelf.write_segment(kb_id, placed["segment"], segment.dump())
+            placed = {"segment": _segment_name(), "embedder": segment.embedder if segment.vectors else ""}
+            self.shelf.write_pieces(kb_id, {placed["segment"]: segment.dump()})
         base = self._update(kb_id, lambda base: _settled(base, claim, done, placed, self.clock()))
         live = base.segments.get(placed.get("segment", ""), frozenset())
         if segment and not live:
-            self.shelf.delete_segments(kb_id, [placed["segment"]])
+            self.shelf.delete_pieces(kb_id, [placed["segment"]])
         self._merge(kb_id)
         return [Progress(one.doc_id, "error", error=TAKEN) if one.status == "completed" and one.doc_id not in live else one for one in done]
 
@@ -169,54 +178,50 @@ class Collection(Reader):
         if not names or kept is None:
             return
         try:
-            segments = [(Segment.load(self.shelf.read_segment(kb_id, name)), base.segments[name]) for name in names]
-        except SegmentGone:
+            segments = [(Segment.load(self.shelf.read_piece(kb_id, name)), base.segments[name]) for name in names]
+        except PieceGone:
             return
-        name = uuid4().hex
-        self.shelf.write_segment(kb_id, name, merged(segments).dump())
+        name = _segment_name()
+        self.shelf.write_pieces(kb_id, {name: merged(segments).dump()})
         moved = [replace(entry, segment=name) for entry in base.documents.values() if entry.segment in names]
         if not self.shelf.write(kb_id, base.with_entries(moved).dump(), kept.tag):
             # another was quicker; or it was written, and only the answer was lost: a client that asks again is refused by its own write
             now = self.shelf.read(kb_id)
-            if now is None or name not in Base.load(now.data).segments:
+            if now is None or name not in Base.load(now.data).pieces:
                 names = [name]
-        self.shelf.delete_segments(kb_id, names)
+        self.shelf.delete_pieces(kb_id, names)
 
     def _release(self, kb_id: str, claim: str, reason: str) -> None:
         self._update(
             kb_id, lambda base: base.with_entries(_failed(entry, reason) for entry in base.documents.values() if entry.claim == claim)
         )
 
-    def _update(
-        self, kb_id: str, change: Callable[[Base], Base], new: Base | None = None, guard: Callable[[Base], None] | None = None
-    ) -> Base:
-        """Reads, changes and writes the record until nobody else wrote in between; then drops the segments that nothing points to."""
+    def _update(self, kb_id: str, change: Callable[[Base], Base], new: Base | None = None) -> Base:
+        """Reads, changes and writes the record until nobody else wrote in between; then drops the pieces that it names no more."""
         for attempt in range(_ATTEMPTS):
             kept = self.shelf.read(kb_id)
             before = Base.load(kept.data) if kept else new or Base(kb_id)
-            if guard:
-                guard(before)
             after = change(before)
             if after == before and kept:
                 return after
             if self.shelf.write(kb_id, after.dump(), kept.tag if kept else None):
-                self.shelf.delete_segments(kb_id, before.segments.keys() - after.segments.keys())
+                self.shelf.delete_pieces(kb_id, before.pieces - after.pieces)
                 return after
             time.sleep(random.uniform(0, 0.02 * 2 ** min(attempt, 5)))
         raise KnowledgeUnavailable(f"the knowledge base {kb_id} is changed by too many at once")
 
 
-def _checked(base: Base, doc_ids: Iterable[str], now: float) -> Base:
-    base.check_free(doc_ids, now)
-    return base
+def _segment_name() -> str:
+    return f"segments/{uuid4().hex}"
 
 
-def _with_drafts(base: Base, drafts: Iterable[Draft], now: float) -> Base:
-    base.check_free([draft.doc_id for draft in drafts], now)
+def _with_drafts(base: Base, drafts: Iterable[Draft], texts: Mapping[str, str], now: float) -> Base:
+    base.check_free(texts, now)
     made = []
     for draft in drafts:
         old = base.documents.get(draft.doc_id) or Entry(draft.doc_id, "", "draft", now)
-        made.append(replace(old, title=draft.title, status="draft", updated_at=now, characters=len(draft.markdown), claim="", error=""))
+        text, size = texts[draft.doc_id], len(draft.markdown)
+        made.append(replace(old, title=draft.title, text=text, characters=size, updated_at=now, status="draft", claim="", error=""))
     return base.with_entries(made)
 
 

@@ -16,7 +16,7 @@ from graphs.knowledge.embedding import Embedder
 from graphs.knowledge.errors import KnowledgeUnavailable
 from graphs.knowledge.library import Knowledge
 from graphs.knowledge.segment import Segment
-from graphs.knowledge.shelf import SegmentGone, Shelf
+from graphs.knowledge.shelf import PieceGone, Shelf
 
 LISTED_SECONDS = 10.0
 """A base that nobody named is found by a search over all of them after so long; a changed one at once."""
@@ -115,8 +115,8 @@ class Reader:
                 base = Base.load(kept.data)
                 have = known.segments if known else {}
                 wanted = {name: have.get(name) for name in base.segments if name in have or searched(base)}
-                fresh = {name: segment or Segment.load(self.shelf.read_segment(kb_id, name)) for name, segment in wanted.items()}
-            except SegmentGone:
+                fresh = {name: segment or Segment.load(self.shelf.read_piece(kb_id, name)) for name, segment in wanted.items()}
+            except PieceGone:
                 continue  # an import has ended meanwhile: the record names another segment by now
             except (ValueError, KeyError, TypeError, zipfile.BadZipFile, zlib.error) as error:
                 raise KnowledgeUnavailable(f"the knowledge base {kb_id} cannot be read by this version") from error

@@ -15,15 +15,15 @@ class Kept(NamedTuple):
     tag: str
 
 
-class SegmentGone(LookupError):
+class PieceGone(LookupError):
     """It was replaced since its base was read: read the base again."""
 
 
 class Shelf(Protocol):
     """Blocking; called from threads. Everything raises `KnowledgeUnavailable` when the store cannot be reached.
 
-    Only a base's record ever changes, by comparing tags. Segments are written once, under names of their own. A text is a document's last
-    draft.
+    Only a base's record ever changes, by comparing tags. Its pieces (segments, and the texts of drafts) are written once, under names of
+    their own: what a writer that was too late has made is never read.
     """
 
     def bases(self) -> list[str]:
@@ -40,19 +40,13 @@ class Shelf(Protocol):
         """False, and nothing is written, if the record has another tag by now (None: if there is one)."""
         ...
 
-    def read_segment(self, kb_id: str, name: str) -> bytes:
-        """Raises `SegmentGone`."""
+    def read_piece(self, kb_id: str, name: str) -> bytes:
+        """Raises `PieceGone`."""
         ...
 
-    def write_segment(self, kb_id: str, name: str, data: bytes) -> None: ...
+    def write_pieces(self, kb_id: str, pieces: Mapping[str, bytes]) -> None: ...
 
-    def delete_segments(self, kb_id: str, names: Iterable[str]) -> None: ...
-
-    def read_text(self, kb_id: str, doc_id: str) -> str | None: ...
-
-    def write_texts(self, kb_id: str, texts: Mapping[str, str]) -> None: ...
-
-    def delete_text(self, kb_id: str, doc_id: str) -> None: ...
+    def delete_pieces(self, kb_id: str, names: Iterable[str]) -> None: ...
 
 
 class MemoryShelf:
@@ -60,8 +54,7 @@ class MemoryShelf:
 
     def __init__(self) -> None:
         self._bases: dict[str, Kept] = {}
-        self._segments: dict[tuple[str, str], bytes] = {}
-        self._texts: dict[tuple[str, str], str] = {}
+        self._pieces: dict[tuple[str, str], bytes] = {}
         self._lock = threading.Lock()
 
     def bases(self) -> list[str]:
@@ -82,24 +75,15 @@ class MemoryShelf:
             self._bases[kb_id] = Kept(data, uuid4().hex)
             return True
 
-    def read_segment(self, kb_id: str, name: str) -> bytes:
+    def read_piece(self, kb_id: str, name: str) -> bytes:
         try:
-            return self._segments[kb_id, name]
+            return self._pieces[kb_id, name]
         except KeyError:
-            raise SegmentGone(name) from None
+            raise PieceGone(name) from None
 
-    def write_segment(self, kb_id: str, name: str, data: bytes) -> None:
-        self._segments[kb_id, name] = data
+    def write_pieces(self, kb_id: str, pieces: Mapping[str, bytes]) -> None:
+        self._pieces |= {(kb_id, name): data for name, data in pieces.items()}
 
-    def delete_segments(self, kb_id: str, names: Iterable[str]) -> None:
+    def delete_pieces(self, kb_id: str, names: Iterable[str]) -> None:
         for name in names:
-            self._segments.pop((kb_id, name), None)
-
-    def read_text(self, kb_id: str, doc_id: str) -> str | None:
-        return self._texts.get((kb_id, doc_id))
-
-    def write_texts(self, kb_id: str, texts: Mapping[str, str]) -> None:
-        self._texts |= {(kb_id, doc_id): text for doc_id, text in texts.items()}
-
-    def delete_text(self, kb_id: str, doc_id: str) -> None:
-        self._texts.pop((kb_id, doc_id), None)
+            self._pieces.pop((kb_id, name), None)

@@ -15,7 +15,7 @@ from functions.store.shelf import S3Shelf
 from graphs.knowledge import KnowledgeUnavailable, hashing_embedder
 from graphs.knowledge.collection import Collection
 from graphs.knowledge.errors import DocumentBusy
-from graphs.knowledge.shelf import MemoryShelf, SegmentGone, Shelf
+from graphs.knowledge.shelf import MemoryShelf, PieceGone, Shelf
 from tests.support.dynamodb import REGION, bucket, s3
 from tests.support.shelves import draft, found, imported, indexed
 
@@ -50,17 +50,16 @@ def test_a_record_is_compared_and_swapped(shelf: Shelf) -> None:
     assert shelf.bases() == ["年假 1"]
 
 
-def test_segments_and_texts(shelf: Shelf) -> None:
+def test_pieces(shelf: Shelf) -> None:
     """Come back as they were; what is deleted or was never there says so."""
-    shelf.write_segment("kb", "s1", b"\x00\xff")
-    assert shelf.read_segment("kb", "s1") == b"\x00\xff"
-    shelf.delete_segments("kb", ["s1", "never"])
-    with pytest.raises(SegmentGone):
-        shelf.read_segment("kb", "s1")
-    shelf.write_texts("kb", {f"kb/{n} ü": f"text {n}" for n in range(40)})
-    assert [shelf.read_text("kb", f"kb/{n} ü") for n in (0, 39, 40)] == ["text 0", "text 39", None]
-    shelf.delete_text("kb", "kb/0 ü")
-    assert shelf.read_text("kb", "kb/0 ü") is None
+    shelf.write_pieces("kb", {f"texts/{n}": f"text {n} \x00ü".encode() for n in range(40)})
+    assert [shelf.read_piece("kb", f"texts/{n}") for n in (0, 39)] == [b"text 0 \x00\xc3\xbc", b"text 39 \x00\xc3\xbc"]
+    shelf.delete_pieces("kb", ["texts/0", "never"])
+    for gone in ("texts/0", "texts/40"):
+        with pytest.raises(PieceGone):
+            shelf.read_piece("kb", gone)
+    with pytest.raises(PieceGone):
+        shelf.read_piece("other", "texts/1")
 
 
 def test_deployments_of_one_bucket_do_not_meet(s3: S3Client, bucket: str) -> None:
@@ -150,9 +149,8 @@ def test_a_store_that_cannot_be_reached(s3: S3Client, bucket: str, there: bool) 
     for call in (
         shelf.bases,
         lambda: shelf.write("kb", b"x", None),
-        lambda: shelf.read_segment("kb", "s"),
-        lambda: shelf.write_texts("kb", {"kb/a": "x"}),
-        lambda: shelf.write_segment("kb", "s", b"x"),
+        lambda: shelf.read_piece("kb", "s"),
+        lambda: shelf.write_pieces("kb", {"s": b"x"}),
     ):
         with pytest.raises(KnowledgeUnavailable):
             call()
