@@ -15,7 +15,7 @@ from aws_cdk import aws_logs as logs
 from aws_cdk import aws_s3 as s3
 from constructs import Construct
 
-from functions.store.tables import TABLES
+from functions.store.tables import KNOWLEDGE_FOLDER, TABLES
 from graphs.catalog import AGENTS
 from infra.bundle import BOOTSTRAP, MANIFEST, TASK_ROOT, manifest_of
 from infra.deployment import Deployment
@@ -28,8 +28,6 @@ NAG = "AwsSolutions::AwsSolutions-"
 TABLE_ACTIONS = ("BatchWriteItem", "DeleteItem", "GetItem", "PutItem", "Query", "UpdateItem")
 OBJECT_ACTIONS = ("DeleteObject", "GetObject", "PutObject")
 READING_ACTIONS = ("GetObject",)
-KNOWLEDGE_FOLDER = "knowledge"
-"""Of `functions.store.shelf`, under the prefix of the tables."""
 # What a browser sends to an agent: AG-UI's POST, and SigV4's own headers where the URL is signed.
 ALLOWED_HEADERS = (
     "accept",

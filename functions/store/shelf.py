@@ -20,13 +20,13 @@ from botocore.exceptions import BotoCoreError, ClientError
 
 from functions.store.clients import Calls
 from functions.store.errors import StoreError, error_code, explained
+from functions.store.tables import KNOWLEDGE_FOLDER
 from graphs.knowledge.errors import KnowledgeUnavailable
 from graphs.knowledge.shelf import Kept, PieceGone
 
 if TYPE_CHECKING:
     from mypy_boto3_s3 import S3Client
 
-FOLDER = "knowledge"
 _GONE = frozenset({"NoSuchKey", "404", "NotFound"})
 _CHANGED = frozenset({"PreconditionFailed", "ConditionalRequestConflict", *_GONE})
 
@@ -90,7 +90,7 @@ class S3Shelf:
 
     @property
     def _root(self) -> str:
-        return f"{self.prefix}{FOLDER}/"
+        return f"{self.prefix}{KNOWLEDGE_FOLDER}/"
 
     def _record(self, kb_id: str) -> str:
         return f"{self._root}{quote(kb_id, safe='')}/base.json"

@@ -39,6 +39,8 @@ class TableSchema:
     local_indexes: tuple[LocalIndex, ...] = ()
 
 
+KNOWLEDGE_FOLDER = "knowledge"
+"""Of knowledge bases in the bucket, behind the prefix of the tables."""
 BY_RANK = LocalIndex("by_rank", "rank")
 
 TABLES: Mapping[str, TableSchema] = MappingProxyType(

@@ -15,7 +15,6 @@ from functions.runs.connect import connect_events
 from functions.runs.errors import RunRejected
 from functions.runs.framing import never_begun
 from functions.web.current import Caller, Here
-from functions.web.knowledge import check_kb
 from functions.web.openapi import body_of
 from functions.web.preferences import idempotency_key, wait_seconds
 from functions.web.problems import Problem
@@ -56,7 +55,11 @@ async def run(request: Request, served: Here, who: Caller) -> Response:
         raise Problem(503, "AGENT_UNAVAILABLE", served.unavailable)
     input = await read_run_input(request, served.settings.max_body_bytes)
     options = served.agent.options(input)
-    await check_kb(served, options.configurable.get("kbId"), who)
+    if served.knowledge is not None and (kb_id := options.configurable.get("kbId")):
+        # here, not above: agents without knowledge bases load nothing of them
+        from functions.web.knowledge import check_kb
+
+        await check_kb(served, kb_id, who)
     try:
         served = await served.with_its_keys()
     except Exception as exc:  # noqa: BLE001 - whatever keeps an agent from being made ends in RUN_ERROR, and in the log with its stack
