@@ -10,7 +10,7 @@ from contextlib import aclosing
 from pathlib import Path
 
 from ag_ui.core import EventType
-from langchain_core.messages import AIMessageChunk
+from langchain_core.messages import AIMessageChunk, HumanMessage
 
 from functions.runs import stream_graph_agui_events
 from tests.support.agent_thread import AgentThread, calling, resolved
@@ -76,6 +76,18 @@ async def test_an_aborted_run_leaves_no_process_and_the_session_as_it_was(tmp_pa
         asked = json.dumps(agent.wire.asked[-1]["messages"])
     assert "One." in asked
     assert "/dev/null" not in asked
+
+
+async def test_a_run_that_is_cancelled_again_and_again_leaves_no_process(tmp_path: Path) -> None:
+    """Who cancels once more, as a loop that ends does, waits like the first: what ends the CLI is not cut short."""
+    with claude(calling(("Bash", {"command": "echo $PPID $$ > pids; tail -f /dev/null"}), ids=["toolu_1"])) as agent:
+        run = asyncio.create_task(agent.graph(tmp_path).compile().ainvoke({"messages": [HumanMessage("go")]}))
+        pids = (await asyncio.to_thread(written, tmp_path, "pids")).split()
+        while not run.done():
+            run.cancel()
+            await asyncio.wait({run}, timeout=0.01)
+        assert run.cancelled()
+        assert [runs(int(pid)) for pid in pids] == [False, False]
 
 
 REFUSAL = [
