@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import json
 import os
 import time
 from contextlib import aclosing
@@ -44,7 +43,7 @@ async def test_a_refused_call_does_not_run(tmp_path: Path, stream_recorder: Stre
         assert question["metadata"]["details"] == {"tool": "Bash", "input": {"command": "touch made"}}
         run = await talk.answer(resolved(question["id"], {"approved": False, "reason": "not now"}))
         assert (run.results, run.text) == ({"toolu_1": "已拒绝：not now"}, "As you wish.")
-        assert "已拒绝：not now" in json.dumps(agent.wire.asked[-1], ensure_ascii=False)
+        assert agent.model.calls[-1][-1].text == "已拒绝：not now"
     assert got(tmp_path, "made") is None
 
 
@@ -73,7 +72,7 @@ async def test_an_aborted_run_leaves_no_process_and_the_session_as_it_was(tmp_pa
                     break
         assert [runs(int(pid)) for pid in pids] == [False, False]
         assert (await talk.say("third")).text == "Three."
-        asked = json.dumps(agent.wire.asked[-1]["messages"])
+        asked = str(agent.model.calls[-1])
     assert "One." in asked
     assert "/dev/null" not in asked
 
