@@ -73,10 +73,11 @@ async def _document(complete: Completion, messages: Sequence[BaseMessage], optio
     write_agui_assistant_text(WORKING)
     asked = document_request(baseline.strip(), last_request(messages), _earlier(messages))
     prompt = Prompt(edit_prompt("document", wish_of(options)), asked, TEMPERATURE, "streamReasoning")
-    polished = in_form_of(baseline, await complete(prompt))
+    answer = await complete(prompt)
+    # both in threads: a document of many lines takes seconds, in which the run must go on to show that it lives
+    polished = await asyncio.to_thread(in_form_of, baseline, answer)
     if not polished:
         return NO_RESULT
-    # in a thread: a document of many lines takes seconds, in which the run must go on to show that it lives
     hunks = await asyncio.to_thread(compute_hunks, baseline, polished)
     _write_changes(baseline, polished, hunks, await summarize(hunks, complete))
     return f"已给出 {len(hunks)} 处修改建议，请逐条确认。" if hunks else NO_CHANGE
