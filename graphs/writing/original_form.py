@@ -58,12 +58,12 @@ def _code_blocks(text: str) -> tuple[int, bool]:
 
 def _with_line_ends(original: str, inner: str, text: str) -> str:
     """A line that the original has ends as it does there, a new one as the one that was in its place."""
-    ends = _LINE_END.findall(inner) or _LINE_END.findall(original)
+    ends: list[str] = _LINE_END.findall(inner) or _LINE_END.findall(original)
     if not ends:
         return text
     lines = _LINE_END.split(text)
     if len(set(ends)) == 1:
-        return str(ends[0]).join(lines)
+        return ends[0].join(lines)
     places = {new: old for old, new in common_lines(_LINE_END.split(inner), lines)}
     ended, place = [], 0
     for i, line in enumerate(lines[:-1]):
