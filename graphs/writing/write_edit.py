@@ -12,7 +12,7 @@ from langchain_core.runnables import RunnableConfig
 from langgraph.config import get_stream_writer
 
 from graphs.completion import Completion, Prompt
-from graphs.messages import DeltaMessagesState, with_system
+from graphs.messages import DeltaMessagesState, last_request, with_system
 from graphs.models import at_temperature
 from graphs.writing.hunks import Hunk, compute_hunks
 from graphs.writing.options import wish_of
@@ -49,11 +49,6 @@ def write_edit(model: BaseChatModel, complete: Completion) -> EditNode:
         return {"messages": [AIMessage(await _document(complete, messages, options))]}
 
     return node
-
-
-def last_request(messages: Sequence[BaseMessage]) -> str:
-    """What the user said last, or ""."""
-    return next((message.text.strip() for message in reversed(messages) if isinstance(message, HumanMessage)), "")
 
 
 async def _inline(model: BaseChatModel, messages: Sequence[BaseMessage], options: Mapping[str, Any], config: RunnableConfig) -> BaseMessage:
