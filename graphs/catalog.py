@@ -74,7 +74,6 @@ class AgentSpec:
     runs_empty: bool = False  # without that too: the graph is run and says what it needs; otherwise such a run is refused
     options: str | None = None
     input_field: str | None = None  # graph state field that gets the text too
-    resumes: bool = True
     recursion_limit: int = 50
     predict_state: tuple[PredictState, ...] = ()
     needs_model: bool = True  # False: its main path runs with `Deps(model=None)`

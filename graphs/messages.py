@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Annotated
 
-from langchain_core.messages import AnyMessage, BaseMessage, SystemMessage
+from langchain_core.messages import AnyMessage, BaseMessage, HumanMessage, SystemMessage
 from langgraph.channels import DeltaChannel
 
 # Private, and LangGraph's only message reducer for a delta channel: its loop knows it by identity and gives ids to what is written.
@@ -25,6 +25,11 @@ class DeltaMessagesState(TypedDict):
     """
 
     messages: Annotated[list[AnyMessage], DeltaChannel(_messages_delta_reducer, snapshot_frequency=SNAPSHOT_EVERY)]
+
+
+def last_request(messages: Sequence[BaseMessage]) -> str:
+    """What the user said last, trimmed, or ""."""
+    return next((message.text.strip() for message in reversed(messages) if isinstance(message, HumanMessage)), "")
 
 
 def with_system(prompt: str, history: Sequence[BaseMessage]) -> list[BaseMessage]:

@@ -7,6 +7,7 @@ import hashlib
 import json
 import logging
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from contextvars import Context
 from typing import Any
 
 from langchain_core.messages import AIMessage, BaseMessage, ToolMessage
@@ -83,16 +84,26 @@ _EMPTY = frozenset({"", "[]", "{}", "null"})
 
 
 def load_once(load: ToolLoader) -> ToolLoader:
-    """`load`, until it succeeds; from then on its tools are remembered. Who asks meanwhile waits for the same load."""
-    loaded: list[BaseTool] | None = None
-    loading = asyncio.Lock()
+    """`load`, until it succeeds; from then on its tools are remembered. Who asks meanwhile shares that load, its failure included.
+
+    A load belongs to none of those who wait for it: it goes on when they are cancelled, and keeps nothing of the run that began it.
+    """
+    loading: asyncio.Task[list[BaseTool]] | None = None
+
+    async def loaded() -> list[BaseTool]:
+        return list(await load())
+
+    def forget_failure(task: asyncio.Task[list[BaseTool]]) -> None:
+        nonlocal loading
+        if task.cancelled() or task.exception():
+            loading = None
 
     async def remembered() -> Sequence[BaseTool]:
-        nonlocal loaded
-        async with loading:
-            if loaded is None:
-                loaded = list(await load())
-            return loaded
+        nonlocal loading
+        if loading is None:
+            loading = asyncio.create_task(loaded(), context=Context())
+            loading.add_done_callback(forget_failure)
+        return await asyncio.shield(loading)
 
     return remembered
 

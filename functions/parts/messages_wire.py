@@ -32,11 +32,9 @@ ERRORS = {
 
 
 class MessagesWire:
-    """`url` is the API's base; `asked` the request bodies. An exception of the model with a `status_code` is answered with it, others
-    with 500."""
+    """`url` is the API's base. An exception of the model with a `status_code` is answered with it, others with 500."""
 
     def __init__(self, model: BaseChatModel) -> None:
-        self.asked: list[Json] = []
         self._model = model
         wire = self
 
@@ -65,7 +63,6 @@ class MessagesWire:
     def _answer(self, handler: BaseHTTPRequestHandler, path: str, body: Json) -> None:
         if path != "/v1/messages":
             return _send(handler, 404, _error(404, "only /v1/messages is here"))
-        self.asked.append(body)
         message_id = f"msg_{uuid4()}"
         chunks = self._model.stream(messages_of(body), tools=[{"function": {"name": tool["name"]}} for tool in body.get("tools") or ()])
         try:

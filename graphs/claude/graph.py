@@ -17,13 +17,13 @@ from graphs.catalog import Deps
 from graphs.claude.session import Asked, Line, Session, extend
 from graphs.claude.usage import report_usage
 from graphs.claude_setup import ClaudeSetup, MissingSdk, NoPrompt
+from graphs.completion import AGUI_EVENT
 from graphs.hitl import ApprovalAnswer, ApprovalRequest, request_approval
 from graphs.messages import DeltaMessagesState
 
 TRANSCRIPT_EVERY = 20
 """Runs between two checkpoints that hold the whole transcript. (Not by the name of the messages' own number: the annotations of a state's
 base class are read with the names of this module.)"""
-AGUI_EVENT = "agui"
 
 
 class ClaudeState(DeltaMessagesState, total=False):

@@ -36,18 +36,21 @@ class Block:
 
 @dataclass(slots=True)
 class Said:
-    """One assistant message: under `id`, of the API's message `source`. One that comes in events is not `whole` before its end."""
+    """One assistant message: under `id`, of the API's message `source`, whose `earlier` texts are messages of their own. One that comes in
+    events is not `whole` before its end."""
 
     id: str
     source: str
     whole: bool
+    earlier: list[BaseMessage] = field(default_factory=list)
     content: list[dict[str, Any]] = field(default_factory=list)
     calls: list[ToolCall] = field(default_factory=list)
     results: list[BaseMessage] = field(default_factory=list)
     open: dict[int, Block] = field(default_factory=dict)
 
-    def message(self) -> AIMessage:
-        return AIMessage(content=list(self.content), id=self.id, tool_calls=self.calls)
+    def messages(self) -> list[BaseMessage]:
+        own = [AIMessage(content=list(self.content), id=self.id, tool_calls=self.calls)] if self.content or self.calls else []
+        return [*self.earlier, *own, *self.results]
 
     def holds(self, kind: str) -> bool:
         return any(block["type"] == kind for block in self.content)
@@ -99,8 +102,7 @@ class Reply:
         content = event["content_block"]
         if content["type"] == "text" and said.holds("text"):
             # an AG-UI message has one text: the next is a message of its own, the open blocks move along
-            self._done += [said.message(), *said.results]
-            said = self._said = Said(f"{said.source}:{event['index']}", said.source, said.whole, open=said.open)
+            said = self._said = Said(f"{said.source}:{event['index']}", said.source, said.whole, said.messages(), open=said.open)
         block = said.open[event["index"]] = Block(content["type"])
         if block.kind == "tool_use":
             block.item_id, block.initial = content["id"], {"name": content["name"], "input": content.get("input") or {}}
@@ -166,8 +168,8 @@ class Reply:
             return
         for index in list(said.open):
             yield from self._stop(said, {"index": index})
-        if said.whole and (said.content or said.calls):
-            self._done += [said.message(), *said.results]
+        if said.whole:
+            self._done += said.messages()
 
     # -- whole messages
 

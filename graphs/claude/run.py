@@ -96,9 +96,9 @@ async def _interrupt(client: ClaudeSDKClient) -> None:
 
 
 async def _over(task: asyncio.Task[Any]) -> None:
-    """Returns when the task has ended. Its exception is whoever awaited it's to raise."""
+    """Cancels the task and returns when it has ended. Its exception is whoever awaited it's to raise."""
+    task.cancel()
     while not task.done():
-        task.cancel()
         with suppress(asyncio.CancelledError):
             await asyncio.wait({task})
 

@@ -10,13 +10,13 @@ from langgraph.graph import END, START, StateGraph
 
 from graphs.catalog import Deps
 from graphs.editor_chat.intent import classify_intent
-from graphs.messages import DeltaMessagesState, with_system
+from graphs.messages import DeltaMessagesState, last_request, with_system
 from graphs.model_completion import over_model
 from graphs.models import at_temperature
 from graphs.writing.options import wish_of
 from graphs.writing.prompts import chat_prompt
 from graphs.writing.schemas import EditorChatIntent
-from graphs.writing.write_edit import last_request, write_edit
+from graphs.writing.write_edit import write_edit
 
 TEMPERATURE = 0.7
 _NEXT: dict[EditorChatIntent, str] = {"write": "writeEdit", "ask": "chatbot"}

@@ -8,11 +8,13 @@ from typing import Any
 from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import AIMessage, AnyMessage, BaseMessage, SystemMessage
 from langchain_core.runnables import Runnable, RunnableConfig
+from langgraph.constants import TAG_NOSTREAM
 
 from graphs.kb import prompts
-from graphs.kb.retrieval import Node, question_of
+from graphs.kb.retrieval import Node
 from graphs.kb.state import Cited, KbState, cited
 from graphs.knowledge.citations import problems_of, with_links
+from graphs.messages import last_request
 from graphs.models import at_temperature
 
 TEMPERATURE = 0.2
@@ -27,7 +29,7 @@ def generating(model: BaseChatModel) -> Node:
     """The first draft streams. One whose citations are wrong is followed by up to two silent ones, each told what was wrong; the accepted
     one, or an apology, is stored under the first one's id and so takes its place on the screen."""
     speaking = at_temperature(model, TEMPERATURE)
-    silent = speaking.with_config(tags=["nostream"])
+    silent = speaking.with_config(tags=[TAG_NOSTREAM])
 
     async def generate(state: KbState, config: RunnableConfig) -> dict[str, Any]:
         retries, correction = state["citationRetries"], state["correction"]
@@ -41,7 +43,7 @@ def generating(model: BaseChatModel) -> Node:
         if retries < MOST_RETRIES:
             told = "\n".join(f"- {problem}" for problem in problems) or correction
             return {"citationRetries": retries + 1, "correction": told, "draftId": draft}
-        return _stored(AIMessage(prompts.apology(question_of(state["messages"]))), draft)
+        return _stored(AIMessage(prompts.apology(last_request(state["messages"]))), draft)
 
     return generate
 

@@ -8,13 +8,15 @@ from collections.abc import Sequence
 from typing import Any, Protocol
 
 from langchain_core.language_models import BaseChatModel
-from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage
+from langchain_core.messages import AIMessage, BaseMessage, SystemMessage
 from langchain_core.runnables import RunnableConfig
+from langgraph.constants import TAG_NOSTREAM
 
 from graphs.kb import prompts
 from graphs.kb.state import KbState, sources_of
 from graphs.knowledge import Hit, Knowledge, KnowledgeSource
 from graphs.knowledge.library import RECALL
+from graphs.messages import last_request
 from graphs.models import at_temperature
 
 MIN_SCORE = 0.3
@@ -35,17 +37,12 @@ class Node(Protocol):
     async def __call__(self, state: KbState, config: RunnableConfig) -> dict[str, Any]: ...
 
 
-def question_of(messages: Sequence[BaseMessage]) -> str:
-    """The text of the last user message."""
-    return next((message.text.strip() for message in reversed(messages) if isinstance(message, HumanMessage)), "")
-
-
 def rewriting(model: BaseChatModel) -> Node:
     """The node that begins a turn: the last one's fields are emptied, and the question is put so that it can be searched for."""
-    silent = at_temperature(model, 0).with_config(tags=["nostream"])
+    silent = at_temperature(model, 0).with_config(tags=[TAG_NOSTREAM])
 
     async def rewrite(state: KbState, config: RunnableConfig) -> dict[str, Any]:
-        question = question_of(state["messages"])
+        question = last_request(state["messages"])
         queries = [question] if question else []
         if question:
             try:
@@ -80,7 +77,7 @@ def retrieving(source: KnowledgeSource) -> Node:
         kb_id = config.get("configurable", {}).get("kbId") or None
         hits = await best_hits(await source.current(kb_id), state["rewrittenQueries"], kb_id)
         sources = sources_of(hits)
-        question = question_of(state["messages"])
+        question = last_request(state["messages"])
         if not hits:
             return _ends(prompts.not_found(question))
         if _top(hits) >= MIN_SCORE:

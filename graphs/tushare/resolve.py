@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 from langchain_core.messages import ToolMessage
 from langchain_core.tools import BaseTool, ToolException, tool
+from langgraph.func import task
 
 from graphs.hitl import Cancelled, InputRequest, Option, SelectRequest, cancelled_text, request_input, request_select
 from graphs.tools import ToolLoader
@@ -20,8 +21,13 @@ _FIELDS = "ts_code,name,industry"
 def resolve_stock_tool(load: ToolLoader) -> BaseTool:
     """The tool; it finds names with `stock_basic`, one of the tools that `load` gives.
 
-    It looks the name up again when its question is answered: the tool starts from its top then, and a look-up has no side effect.
+    The tool starts from its top when its question is answered. What was found then is in the thread, as the result of a task: the user
+    chose from that, and a server that is away by now must not cost the answer.
     """
+
+    @task
+    async def look_up(name: str) -> list[Row]:
+        return await _look_up(load, name)
 
     @tool
     async def resolve_stock(ts_code: str | None = None, name: str | None = None) -> str:
@@ -36,7 +42,7 @@ def resolve_stock_tool(load: ToolLoader) -> BaseTool:
             code, wanted = (given, "") if "." in given else ("", given)
         if code:
             return _chosen(code, wanted or None)
-        return _one_of(wanted, await _look_up(load, wanted)) if wanted else NOTHING_CHOSEN
+        return _one_of(wanted, await look_up(wanted)) if wanted else NOTHING_CHOSEN
 
     return resolve_stock
 

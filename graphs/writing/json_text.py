@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
 from typing import Any
 
 _FENCE = re.compile(r"```[\w-]*")
@@ -13,34 +12,33 @@ _TOKEN = re.compile(r'"(?:\\.|[^"\\])*"?|[{}\[\]]', re.DOTALL)
 
 
 def extract_json(text: str) -> Any:
-    """The object or array that begins at the first bracket (of the fenced part, if there is a fence); None where that is no JSON."""
-    for start in _starts(text):
-        if (found := _bracketed(text, start)) is not None:
-            return _parsed(found)
-    return None
+    """The object or array that begins at the first bracket (of the fenced part, if there is a fence); None where that is no JSON.
+
+    A fence within the JSON is a part of what it says.
+    """
+    first, fence = _bracketed(text, 0), _FENCE.search(text)
+    if fence is None:
+        return _parsed(text, first)
+    if fence.start() in first and (value := _parsed(text, first)) is not None:
+        return value
+    return _parsed(text, _bracketed(text, fence.end()) or first)
 
 
-def _starts(text: str) -> Iterator[int]:
-    if fence := _FENCE.search(text):
-        yield fence.end()
-    yield 0
-
-
-def _bracketed(text: str, start: int) -> str | None:
-    """From the first `{` or `[` to where as many close as opened; brackets in strings do not count."""
+def _bracketed(text: str, start: int) -> range:
+    """From the first `{` or `[` to where as many close as opened, empty where they do not; brackets in strings do not count."""
     opened = re.compile(r"[{\[]").search(text, start)
     if opened is None:
-        return None
+        return range(0)
     depth = 0
     for token in _TOKEN.finditer(text, opened.start()):
         depth += _STEP.get(token[0], 0)
         if depth == 0:
-            return text[opened.start() : token.end()]
-    return None
+            return range(opened.start(), token.end())
+    return range(0)
 
 
-def _parsed(text: str) -> Any:
+def _parsed(text: str, at: range) -> Any:
     try:
-        return json.loads(text)
+        return json.loads(text[at.start : at.stop])
     except (ValueError, RecursionError):
         return None

@@ -33,9 +33,3 @@ class WriterChangeSummaries(_Wire):
     changes: list[WriterChangeSummary]
     polished: str | None = None
     baseline: str | None = None
-
-
-class WriterHunkSummaries(_Wire):
-    """What the model answers: a note for each change, by index."""
-
-    summaries: list[str]

@@ -12,7 +12,7 @@ from langchain_core.runnables import RunnableConfig
 from langgraph.config import get_stream_writer
 
 from graphs.completion import Completion, Prompt
-from graphs.messages import DeltaMessagesState, with_system
+from graphs.messages import DeltaMessagesState, last_request, with_system
 from graphs.models import at_temperature
 from graphs.writing.hunks import Hunk, compute_hunks
 from graphs.writing.options import wish_of
@@ -51,11 +51,6 @@ def write_edit(model: BaseChatModel, complete: Completion) -> EditNode:
     return node
 
 
-def last_request(messages: Sequence[BaseMessage]) -> str:
-    """What the user said last, or ""."""
-    return next((message.text.strip() for message in reversed(messages) if isinstance(message, HumanMessage)), "")
-
-
 async def _inline(model: BaseChatModel, messages: Sequence[BaseMessage], options: Mapping[str, Any], config: RunnableConfig) -> BaseMessage:
     """The replacement streams as the model's own message. Earlier selections of the thread are no part of the question."""
     if not (selection := last_request(messages)):
@@ -73,10 +68,11 @@ async def _document(complete: Completion, messages: Sequence[BaseMessage], optio
     write_agui_assistant_text(WORKING)
     asked = document_request(baseline.strip(), last_request(messages), _earlier(messages))
     prompt = Prompt(edit_prompt("document", wish_of(options)), asked, TEMPERATURE, "streamReasoning")
-    polished = in_form_of(baseline, await complete(prompt))
+    answer = await complete(prompt)
+    # both in threads: a document of many lines takes seconds, in which the run must go on to show that it lives
+    polished = await asyncio.to_thread(in_form_of, baseline, answer)
     if not polished:
         return NO_RESULT
-    # in a thread: a document of many lines takes seconds, in which the run must go on to show that it lives
     hunks = await asyncio.to_thread(compute_hunks, baseline, polished)
     _write_changes(baseline, polished, hunks, await summarize(hunks, complete))
     return f"已给出 {len(hunks)} 处修改建议，请逐条确认。" if hunks else NO_CHANGE

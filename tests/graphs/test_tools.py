@@ -14,7 +14,7 @@ from langgraph.graph import END, START, MessagesState, StateGraph
 from langgraph.prebuilt import ToolNode, ToolRuntime
 from langgraph.types import Send
 
-from graphs.tools import LazyToolNode, call_key, replace_tools, route_tools
+from graphs.tools import LazyToolNode, call_key, load_once, replace_tools, route_tools
 from tests.support.conversation import Conversation
 
 
@@ -139,6 +139,55 @@ async def test_a_failed_load_is_told_and_forgotten() -> None:
     assert (await talk.messages())[-1].text == "Error: the tool failed (ConnectionError)."
     await talk.say("again")
     assert (await talk.messages())[-1].text == "A"
+
+
+async def test_who_asks_meanwhile_shares_the_load_and_its_failure() -> None:
+    """One load for all of them, also where it fails; it is forgotten then, and the next who asks loads again."""
+    loader = Loader(failures=1)
+    load = load_once(loader)
+    failed = await asyncio.gather(*(load() for _ in range(3)), return_exceptions=True)
+    assert [type(error) for error in failed] == [ConnectionError] * 3
+    assert loader.loads == 1
+    assert [*await asyncio.gather(load(), load()), await load()] == [[shout]] * 3
+    assert loader.loads == 2
+
+
+async def test_a_run_that_is_cancelled_does_not_end_the_load_of_others() -> None:
+    """Whoever began it."""
+    begun, gate = [], asyncio.Event()
+
+    async def gated() -> Sequence[BaseTool]:
+        begun.append(gate)
+        await gate.wait()
+        return [shout]
+
+    load = load_once(gated)
+    first, second = asyncio.ensure_future(load()), asyncio.ensure_future(load())
+    await asyncio.wait({first, second}, timeout=0.01)
+    first.cancel()
+    await asyncio.wait({first})
+    gate.set()
+    assert (await second, first.cancelled(), len(begun)) == ([shout], True, 1)
+
+
+def test_a_load_that_ended_with_its_loop_is_forgotten() -> None:
+    """The next loop loads anew; what it has loaded is there in every later one."""
+    begun: list[float] = []
+
+    async def slow_at_first() -> Sequence[BaseTool]:
+        begun.append(0 if begun else 60)
+        await asyncio.sleep(begun[-1])
+        return [shout]
+
+    load = load_once(slow_at_first)
+
+    async def leave() -> None:
+        waiting = asyncio.ensure_future(load())
+        await asyncio.wait({waiting}, timeout=0.01)
+
+    asyncio.run(leave())
+    assert [asyncio.run(load()) for _ in range(2)] == [[shout], [shout]]  # type: ignore[arg-type]  # a coroutine, though an `Awaitable`
+    assert len(begun) == 2
 
 
 async def test_an_unknown_tool_of_a_lazy_node_is_a_result() -> None:

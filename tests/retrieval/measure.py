@@ -36,10 +36,6 @@ class Measured:
     misses: dict[str, list[str]]
 
 
-class Silent(Segment):
-    """A segment whose words cannot be searched."""
-
-
 @cache
 def corpus() -> tuple[Chunk, ...]:
     files = sorted(CORPUS.glob("*.md"))

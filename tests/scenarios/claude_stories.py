@@ -30,8 +30,7 @@ async def claude_reads(new: New) -> None:
         await talk.say("What does it say?")
         talk.graph(agent.graph(Path(other)))
         await talk.say("Again?")
-        roles = [message["role"] for message in agent.wire.asked[-1]["messages"] if message["role"] != "system"]
-        assert roles == ["user", "assistant", "user", "assistant", "user"]
+        assert [message.type for message in agent.model.calls[-1]] == ["human", "ai", "tool", "ai", "human"]
 
 
 async def claude_asks_for_permission(new: New) -> None:

@@ -37,9 +37,9 @@ class Status(Exception):
 
 @dataclass
 class Claude:
-    """`wire.asked` is what the CLI asked; `variables` are its environment."""
+    """`model.calls` is what the CLI asked; `variables` are its environment."""
 
-    wire: MessagesWire
+    model: ScriptedModel
     variables: dict[str, str] = field(default_factory=dict)
 
     def graph(self, folder: Path, **setup: Any) -> StateGraph[Any, Any, Any, Any]:
@@ -53,8 +53,9 @@ class Claude:
 @contextmanager
 def claude(*turns: Any) -> Iterator[Claude]:
     """The model says `turns`, one for each time it is asked. The CLI does not try again."""
-    wire = MessagesWire(ScriptedModel(turns=list(turns)))
+    model = ScriptedModel(turns=list(turns))
+    wire = MessagesWire(model)
     try:
-        yield Claude(wire, {"ANTHROPIC_BASE_URL": wire.url, "ANTHROPIC_API_KEY": "none", "CLAUDE_CODE_MAX_RETRIES": "0"})
+        yield Claude(model, {"ANTHROPIC_BASE_URL": wire.url, "ANTHROPIC_API_KEY": "none", "CLAUDE_CODE_MAX_RETRIES": "0"})
     finally:
         wire.close()

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-import json
 import os
 import time
 from contextlib import aclosing
 from pathlib import Path
 
 from ag_ui.core import EventType
-from langchain_core.messages import AIMessageChunk
+from langchain_core.messages import AIMessageChunk, HumanMessage
 
 from functions.runs import stream_graph_agui_events
 from tests.support.agent_thread import AgentThread, calling, resolved
@@ -44,7 +43,7 @@ async def test_a_refused_call_does_not_run(tmp_path: Path, stream_recorder: Stre
         assert question["metadata"]["details"] == {"tool": "Bash", "input": {"command": "touch made"}}
         run = await talk.answer(resolved(question["id"], {"approved": False, "reason": "not now"}))
         assert (run.results, run.text) == ({"toolu_1": "已拒绝：not now"}, "As you wish.")
-        assert "已拒绝：not now" in json.dumps(agent.wire.asked[-1], ensure_ascii=False)
+        assert agent.model.calls[-1][-1].text == "已拒绝：not now"
     assert got(tmp_path, "made") is None
 
 
@@ -73,9 +72,21 @@ async def test_an_aborted_run_leaves_no_process_and_the_session_as_it_was(tmp_pa
                     break
         assert [runs(int(pid)) for pid in pids] == [False, False]
         assert (await talk.say("third")).text == "Three."
-        asked = json.dumps(agent.wire.asked[-1]["messages"])
+        asked = str(agent.model.calls[-1])
     assert "One." in asked
     assert "/dev/null" not in asked
+
+
+async def test_a_run_that_is_cancelled_again_and_again_leaves_no_process(tmp_path: Path) -> None:
+    """Who cancels once more, as a loop that ends does, waits like the first: what ends the CLI is not cut short."""
+    with claude(calling(("Bash", {"command": "echo $PPID $$ > pids; tail -f /dev/null"}), ids=["toolu_1"])) as agent:
+        run = asyncio.create_task(agent.graph(tmp_path).compile().ainvoke({"messages": [HumanMessage("go")]}))
+        pids = (await asyncio.to_thread(written, tmp_path, "pids")).split()
+        while not run.done():
+            run.cancel()
+            await asyncio.wait({run}, timeout=0.01)
+        assert run.cancelled()
+        assert [runs(int(pid)) for pid in pids] == [False, False]
 
 
 REFUSAL = [

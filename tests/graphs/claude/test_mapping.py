@@ -120,8 +120,7 @@ ROWS: dict[str, tuple[Sequence[Any], Sequence[str], Sequence[str]]] = {
         [start(), *call(0, "{}"), *END, result("ok"), result("again")],
         [
             CALL,
-            "TOOL_CALL_ARGS toolCallId=c1 delta={}",
-            "TOOL_CALL_END toolCallId=c1",
+            *EMPTY_ARGS,
             "TOOL_CALL_RESULT toolCallId=c1 content=ok role=tool",
         ],
         ["m: Read({})", "c1: ok"],
@@ -137,8 +136,7 @@ ROWS: dict[str, tuple[Sequence[Any], Sequence[str], Sequence[str]]] = {
         [start(), *call(0, "{}"), result("ok"), *text(1, "Hi"), *END],
         [
             CALL,
-            "TOOL_CALL_ARGS toolCallId=c1 delta={}",
-            "TOOL_CALL_END toolCallId=c1",
+            *EMPTY_ARGS,
             "TOOL_CALL_RESULT toolCallId=c1 content=ok role=tool",
             *TEXT,
         ],
@@ -158,6 +156,22 @@ ROWS: dict[str, tuple[Sequence[Any], Sequence[str], Sequence[str]]] = {
         [start("x"), *text(0, "Ha"), event("message_stop"), start(), *text(0, "Hi"), *END],
         [*said("x", "Ha"), *TEXT],
         ["m: Hi"],
+    ),
+    "a cut one of two texts, none of which is kept": (
+        [start("x"), *text(0, "Ha"), *call(1, "{}"), *text(2, "Ho"), event("message_stop"), start(), *text(0, "Hi"), *END],
+        [
+            *said("x", "Ha"),
+            "TOOL_CALL_START toolCallId=c1 toolCallName=Read parentMessageId=x",
+            *EMPTY_ARGS,
+            *said("x:2", "Ho"),
+            *TEXT,
+        ],
+        ["m: Hi"],
+    ),
+    "a result of a call before a second text that stays empty": (
+        [start(), *text(0, "Hi"), *call(1, "{}"), *text(2, stop=False), result("ok"), *END],
+        [*TEXT, CALL, *EMPTY_ARGS, "TOOL_CALL_RESULT toolCallId=c1 content=ok role=tool"],
+        ["m: Hi Read({})", "c1: ok"],
     ),
     "one that breaks off at the end too": ([start(), *text(0, "Hi", stop=False)], TEXT, []),
     "the CLI's note about a failed call of the API is no reply": ([whole(TextBlock("API Error: 529"), error="server_error")], [], []),

@@ -131,6 +131,20 @@ async def test_a_name_after_an_empty_start_may_be_ambiguous_too() -> None:
     assert (await talk.messages())[-1].text == chosen("000001.SZ", "平安银行")
 
 
+async def test_the_server_is_away_when_the_answer_comes() -> None:
+    """The answer is to what was found before the question: it counts, and nothing is looked up again."""
+    open_ = [False, True]
+
+    async def closing() -> Sequence[BaseTool]:
+        return await (market if open_.pop() else closed)()
+
+    talk = asking(closing, name="平安")
+    [asked] = await talk.say("go")
+    await talk.answer({asked.id: {"value": "601318.SH"}})
+    assert (await talk.messages())[-1].text == chosen("601318.SH", "中国平安")
+    assert open_ == [False]
+
+
 @pytest.mark.parametrize(("load", "told"), [(closed, "无法连接"), (without, "数据服务没有 stock_basic 工具")])
 async def test_names_cannot_be_looked_up(load: ToolLoader, told: str) -> None:
     """A result that says why; a code still resolves."""
