@@ -241,7 +241,7 @@ def test_a_selection_that_has_changed(watched: Watched) -> None:
 
 
 def test_kept_documents(watched: Watched) -> None:
-    """The oldest give way when the browser has no room; one that is too large for it is told and costs no other; what others wrote is no document."""
+    """The oldest give way when there is no room; one too large for it is told and costs no other; what others wrote is no document."""
     body = """
         const kept = await import("./panels/editor/kept.js");
         const thread = (threadId) => ({ agent: "writer", threadId });
