@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 import threading
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -123,6 +124,21 @@ def test_shared_state_goes_along(url: FunctionUrl) -> None:
     assert [body["state"] for body in url.posted] == [{"a": [1]}]
 
 
+def test_shared_state_goes_along_with_the_answer(url: FunctionUrl) -> None:
+    """What the terminal is asked is answered with the same state, and the command that is printed has it too."""
+    state = {"documentBaseline": "it's 好\n"}
+    url.runs = [stopped(SELECT), [STARTED, DONE], stopped(SELECT)]
+    session = Session(Agent(url.address), "dev", "t", None, state, as_json=False, prompt=lambda label: "1")
+    assert session.talk(text="hi") == 0
+    given = ["--state", json.dumps(state, ensure_ascii=False)]
+    code, _, err = agents("invoke", "dev", "hi", "--url", url.address, "--thread", "t", *given)
+    assert code == 3
+    [command] = [line for line in err.splitlines() if line.startswith("  agents invoke ")]
+    url.runs, url.interrupts = [[STARTED, DONE]], [SELECT]
+    assert agents(*shlex.split(command)[1:])[0] == 0
+    assert [(body["state"], "resume" in body) for body in url.posted] == [(state, False), (state, True)] * 2
+
+
 def test_only_line_feeds_end_lines(url: FunctionUrl) -> None:
     """JSON may hold U+2028, U+2029 and U+0085 as they are."""
     text = {"type": "TEXT_MESSAGE_CONTENT", "messageId": "m", "delta": "a\u2028b\u2029c\u0085d"}
@@ -217,8 +233,8 @@ def test_a_session_asks_until_nothing_is_open(url: FunctionUrl) -> None:
     """At a terminal every interrupt is asked, the answers are sent together, and the run goes on to its end."""
     url.runs = [stopped(SELECT, question("approval", 2, details={"a": 1})), TALK]
     answers = iter(["2", "n", "too dear"])
-    session = Session(Agent(url.address), "dev", "t", None, as_json=False, prompt=lambda label: next(answers))
-    assert session.talk({"threadId": "t"}) == 0
+    session = Session(Agent(url.address), "dev", "t", None, {}, as_json=False, prompt=lambda label: next(answers))
+    assert session.talk(text="hi") == 0
     assert url.posted[1]["resume"] == [
         {"interruptId": "i1", "status": "resolved", "payload": {"value": "order"}},
         {"interruptId": "i2", "status": "resolved", "payload": {"approved": False, "reason": "too dear"}},
