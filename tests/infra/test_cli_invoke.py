@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import json
 import shlex
-import threading
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
 import pytest
@@ -19,6 +17,7 @@ from infra.cli.ask import NotAnAnswer, ask, describe, how_to_resume, resume_entr
 from infra.cli.session import Session
 from infra.cli.show import clean
 from infra.cli.signing import signer_for
+from tests.support.http_server import QuietHandler, serving
 
 STARTED: Event = {"type": "RUN_STARTED", "threadId": "t", "runId": "r"}
 DONE: Event = {"type": "RUN_FINISHED", "threadId": "t", "runId": "r", "outcome": {"type": "success"}}
@@ -65,7 +64,7 @@ class FunctionUrl:
 def url() -> Iterator[FunctionUrl]:
     script = FunctionUrl()
 
-    class Handler(BaseHTTPRequestHandler):
+    class Handler(QuietHandler):
         def do_POST(self) -> None:
             script.posted.append(json.loads(self.rfile.read(int(self.headers["content-length"]))))
             run = script.runs.pop(0)
@@ -86,17 +85,9 @@ def url() -> Iterator[FunctionUrl]:
             self.end_headers()
             self.wfile.write(body.encode())
 
-        def log_message(self, format: str, *args: Any) -> None:
-            """Not on the tests' stderr."""
-
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    thread = threading.Thread(target=server.serve_forever)
-    thread.start()
-    script.address = f"http://127.0.0.1:{server.server_port}/agents/dev"
-    yield script
-    server.shutdown()
-    thread.join()
-    server.server_close()
+    with serving(Handler) as address:
+        script.address = f"{address}/agents/dev"
+        yield script
 
 
 def agents(*arguments: str) -> tuple[int, str, str]:
