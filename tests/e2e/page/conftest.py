@@ -35,7 +35,7 @@ AGENTS = [
         "name": "dev",
         "title": "Demo",
         "description": "Asks for every kind of answer.",
-        "url": "agents/dev/",
+        "url": "agents/dev",  # people leave the slash out
         "offline": False,
         "prompts": ["start demo"],
     },

@@ -15,9 +15,7 @@ pytestmark = pytest.mark.browser
 
 def _call(watched: Watched, body: str, argument: Any = None) -> Any:
     """Runs an async arrow function's body with `arg` in the page; `Draft` and the line ends are there."""
-    imports = (
-        'const { Draft, hunkKey } = await import("./panels/editor/draft.js"); const ends = await import("./panels/editor/line_ends.js");'
-    )
+    imports = 'const { Draft } = await import("./panels/editor/draft.js"); const ends = await import("./panels/editor/line_ends.js");'
     watched.page.goto(watched.address)
     return watched.page.evaluate(f"async (arg) => {{ {imports} {body} }}", argument)
 

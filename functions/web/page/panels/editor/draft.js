@@ -3,7 +3,7 @@
 
 import { editBetween, endOf, toDisplay, toSource, withEnds } from "./line_ends.js";
 
-export const hunkKey = (from, originalText) => `${from}:${originalText}`;
+const hunkKey = (from, originalText) => `${from}:${originalText}`;
 
 const spliced = (text, { from, to, text: inserted }) => text.slice(0, from) + inserted + text.slice(to);
 
