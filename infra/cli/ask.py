@@ -56,13 +56,15 @@ def options_of(payload: Event) -> list[tuple[str, str]]:
     return options + [(str(action), str(action)) for action in payload.get("actions") or []]
 
 
-def how_to_resume(agent: str, thread: str, url: str | None, interrupts: Sequence[Event]) -> str:
-    """The command that answers what is open, with an example of an answer."""
+def how_to_resume(agent: str, thread: str, url: str | None, interrupts: Sequence[Event], state: Event | None = None) -> str:
+    """The command that answers what is open, with an example of an answer and the shared state that the run was given."""
     if len(interrupts) == 1:
         example: Any = _example(payload_of(interrupts[0]))
     else:
         example = [resolved(interrupt["id"], _example(payload_of(interrupt))) for interrupt in interrupts]
     words = ["agents", "invoke", agent, "--thread", thread, *(["--url", url] if url else [])]
+    if state:
+        words += ["--state", json.dumps(state, ensure_ascii=False)]
     return clean(shlex.join([*words, "--resume", json.dumps(example, ensure_ascii=False)]))
 
 

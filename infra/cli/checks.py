@@ -52,7 +52,7 @@ def check_settings() -> Result:
         wrong = "; ".join(f"{variable(str(error['loc'][0]))}: {error['msg']}" for error in exc.errors())
         return Result("settings", "fail", wrong, "Correct the variable, in the environment or in .env.")
     except SettingsError as exc:
-        return Result("settings", "fail", f"{exc} ({exc.__cause__})", "AGENTS_FUNCTION_URLS has to be a JSON object.")
+        return Result("settings", "fail", f"{exc} ({exc.__cause__})", "The variable of this field has to be a JSON object.")
     changed = [variable(name) for name in sorted(settings.model_fields_set)]
     return Result("settings", "ok", f"set: {', '.join(changed)}" if changed else "all defaults")
 

@@ -30,7 +30,7 @@ def invoke(
 
     Exit code 0: done, 1: run error, 2: not run, 3: waits for an answer.
     """
-    from infra.cli.agui import Agent, NoAnswer, run_input
+    from infra.cli.agui import Agent, NoAnswer
     from infra.cli.ask import NotAnAnswer, resume_entries
     from infra.cli.session import NOT_RUN, Session
 
@@ -42,9 +42,7 @@ def invoke(
     try:
         agent = Agent(url or f"http://127.0.0.1:8000/agents/{name}/", token)
         entries = None if resume is None else resume_entries(resume, lambda: agent.interrupts(thread))
-        code = Session(agent, name, thread, url, as_json=as_json, prompt=prompt).talk(
-            run_input(thread, text=text, resume=entries, state=given)
-        )
+        code = Session(agent, name, thread, url, given, as_json=as_json, prompt=prompt).talk(text=text, resume=entries)
     except (NoAnswer, NotAnAnswer) as exc:
         typer.echo(str(exc), err=True)
         raise typer.Exit(NOT_RUN) from exc

@@ -6,6 +6,7 @@ import asyncio
 import json
 import sys
 from collections import Counter
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -44,8 +45,8 @@ def import_documents(
         if not drafts:
             fail("There is nothing to import.")
         collection.save(kb_id, drafts, readers=tuple(reader) if reader else None)
-        done = Counter(dict.fromkeys(["draft"], len(drafts))) if draft else asyncio.run(_index(collection, kb_id, drafts, as_json))
-    counts = done + Counter(dict.fromkeys(["skipped"], len(skipped)))
+        done = Counter(draft=len(drafts)) if draft else asyncio.run(_index(collection, kb_id, drafts, as_json))
+    counts = done + Counter(skipped=len(skipped))
     _say({"done": dict(counts)}, f"{kb_id}: {', '.join(f'{count} {status}' for status, count in counts.items())}", as_json)
     raise typer.Exit(1 if done["error"] else 0)
 
@@ -138,20 +139,28 @@ def read_paths(kb_id: str, paths: list[Path]) -> tuple[list[Draft], list[Skipped
     drafts: list[Draft] = []
     skipped: list[Skipped] = []
     for path in paths:
-        for file in sorted(path.rglob("*")) if path.is_dir() else [path]:
-            name = file.relative_to(path).as_posix() if path.is_dir() else file.name
-            if path.is_dir() and (not file.is_file() or any(part.startswith(".") for part in file.relative_to(path).parts)):
-                continue
+        for name, file in _files(path):
             try:
                 found, left = drafts_of(kb_id, name, file.read_bytes())
             except ImportRefused as refused:
-                if not path.is_dir():
+                if file is path:
                     raise
                 skipped.append(Skipped(name, str(refused)))
                 continue
             drafts += found
             skipped += left
     return drafts, skipped
+
+
+def _files(path: Path) -> Iterator[tuple[str, Path]]:
+    """A file, or those in a folder by their names there; what is hidden is left out."""
+    if not path.is_dir():
+        yield path.name, path
+        return
+    for file in sorted(path.rglob("*")):
+        inside = file.relative_to(path)
+        if file.is_file() and not any(part.startswith(".") for part in inside.parts):
+            yield inside.as_posix(), file
 
 
 class _telling:

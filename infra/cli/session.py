@@ -24,21 +24,22 @@ class Session:
     name: str
     thread: str
     url: str | None
+    state: Event
+    """Shared state: the client's, so it goes along with every run."""
     as_json: bool
     prompt: Prompt | None
     """Asks the person at the terminal; None where nobody is there."""
 
-    def talk(self, body: Event) -> int:
+    def talk(self, *, text: str | None = None, resume: list[Event] | None = None) -> int:
         """Runs, asks, resumes → the exit code. Raises `NoAnswer`."""
         while True:
-            last = self._run(body)
+            last = self._run(run_input(self.thread, text=text, resume=resume, state=self.state))
             interrupts = open_interrupts(last)
             if not interrupts:
                 return _exit_code(last)
-            answers = self._answers(interrupts)
-            if answers is None:
+            text, resume = None, self._answers(interrupts)
+            if resume is None:
                 return WAITING
-            body = run_input(self.thread, resume=answers)
 
     def _run(self, body: Event) -> Event:
         """One run, shown → its terminal event, {} if it had none."""
@@ -65,7 +66,8 @@ class Session:
         else:
             for interrupt in interrupts:
                 typer.echo(describe(interrupt), err=True)
-        typer.echo(f"Waiting for an answer. To give it:\n  {how_to_resume(self.name, self.thread, self.url, interrupts)}", err=True)
+        command = how_to_resume(self.name, self.thread, self.url, interrupts, self.state)
+        typer.echo(f"Waiting for an answer. To give it:\n  {command}", err=True)
         return None
 
 

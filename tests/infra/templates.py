@@ -22,6 +22,12 @@ def properties(template: Template, kind: str, under: str = "agents/") -> dict[st
     return found
 
 
+def variables(template: Template, agent: str) -> dict[str, Any]:
+    """The environment variables of the agent's function."""
+    found: dict[str, Any] = properties(template, "AWS::Lambda::Function", f"agents/{agent}/")["Environment"]["Variables"]
+    return found
+
+
 def actions(template: Template, agent: str) -> dict[str, set[str]]:
     """What the agent's role may do: service to actions."""
     statements = properties(template, "AWS::IAM::Policy", f"agents/{agent}/")["PolicyDocument"]["Statement"]

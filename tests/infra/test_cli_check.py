@@ -64,6 +64,15 @@ def test_failures_say_what_and_how(monkeypatch: pytest.MonkeyPatch, name: str, v
     assert result.mend
 
 
+@pytest.mark.parametrize(("field", "other"), [("function_urls", "secrets"), ("secrets", "function_urls")])
+def test_a_setting_that_is_no_json_is_named(monkeypatch: pytest.MonkeyPatch, field: str, other: str) -> None:
+    """That one, and no other that has to be JSON too."""
+    monkeypatch.setenv(f"AGENTS_{field.upper()}", "sk-1")
+    result = checks.check_settings()
+    said = f"{result.detail} {result.mend}".lower()
+    assert (result.status, field in said, other in said) == ("fail", True, False)
+
+
 def test_a_failing_check_is_the_exit_code(monkeypatch: pytest.MonkeyPatch) -> None:
     """Somebody else on the port is a failure, with the flag that avoids it."""
     with bind("127.0.0.1", 0) as taken:

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import json
-import threading
+import shlex
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
 import pytest
@@ -18,6 +17,7 @@ from infra.cli.ask import NotAnAnswer, ask, describe, how_to_resume, resume_entr
 from infra.cli.session import Session
 from infra.cli.show import clean
 from infra.cli.signing import signer_for
+from tests.support.http_server import QuietHandler, serving
 
 STARTED: Event = {"type": "RUN_STARTED", "threadId": "t", "runId": "r"}
 DONE: Event = {"type": "RUN_FINISHED", "threadId": "t", "runId": "r", "outcome": {"type": "success"}}
@@ -64,7 +64,7 @@ class FunctionUrl:
 def url() -> Iterator[FunctionUrl]:
     script = FunctionUrl()
 
-    class Handler(BaseHTTPRequestHandler):
+    class Handler(QuietHandler):
         def do_POST(self) -> None:
             script.posted.append(json.loads(self.rfile.read(int(self.headers["content-length"]))))
             run = script.runs.pop(0)
@@ -85,17 +85,9 @@ def url() -> Iterator[FunctionUrl]:
             self.end_headers()
             self.wfile.write(body.encode())
 
-        def log_message(self, format: str, *args: Any) -> None:
-            """Not on the tests' stderr."""
-
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    thread = threading.Thread(target=server.serve_forever)
-    thread.start()
-    script.address = f"http://127.0.0.1:{server.server_port}/agents/dev"
-    yield script
-    server.shutdown()
-    thread.join()
-    server.server_close()
+    with serving(Handler) as address:
+        script.address = f"{address}/agents/dev"
+        yield script
 
 
 def agents(*arguments: str) -> tuple[int, str, str]:
@@ -121,6 +113,21 @@ def test_shared_state_goes_along(url: FunctionUrl) -> None:
         code, _, err = agents("invoke", "dev", "hi", "--url", url.address, "--state", wrong)
         assert (code, "--state" in err) == (2, True)
     assert [body["state"] for body in url.posted] == [{"a": [1]}]
+
+
+def test_shared_state_goes_along_with_the_answer(url: FunctionUrl) -> None:
+    """What the terminal is asked is answered with the same state, and the command that is printed has it too."""
+    state = {"documentBaseline": "it's 好\n"}
+    url.runs = [stopped(SELECT), [STARTED, DONE], stopped(SELECT)]
+    session = Session(Agent(url.address), "dev", "t", None, state, as_json=False, prompt=lambda label: "1")
+    assert session.talk(text="hi") == 0
+    given = ["--state", json.dumps(state, ensure_ascii=False)]
+    code, _, err = agents("invoke", "dev", "hi", "--url", url.address, "--thread", "t", *given)
+    assert code == 3
+    [command] = [line for line in err.splitlines() if line.startswith("  agents invoke ")]
+    url.runs, url.interrupts = [[STARTED, DONE]], [SELECT]
+    assert agents(*shlex.split(command)[1:])[0] == 0
+    assert [(body["state"], "resume" in body) for body in url.posted] == [(state, False), (state, True)] * 2
 
 
 def test_only_line_feeds_end_lines(url: FunctionUrl) -> None:
@@ -217,8 +224,8 @@ def test_a_session_asks_until_nothing_is_open(url: FunctionUrl) -> None:
     """At a terminal every interrupt is asked, the answers are sent together, and the run goes on to its end."""
     url.runs = [stopped(SELECT, question("approval", 2, details={"a": 1})), TALK]
     answers = iter(["2", "n", "too dear"])
-    session = Session(Agent(url.address), "dev", "t", None, as_json=False, prompt=lambda label: next(answers))
-    assert session.talk({"threadId": "t"}) == 0
+    session = Session(Agent(url.address), "dev", "t", None, {}, as_json=False, prompt=lambda label: next(answers))
+    assert session.talk(text="hi") == 0
     assert url.posted[1]["resume"] == [
         {"interruptId": "i1", "status": "resolved", "payload": {"value": "order"}},
         {"interruptId": "i2", "status": "resolved", "payload": {"approved": False, "reason": "too dear"}},

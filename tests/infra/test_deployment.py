@@ -43,3 +43,11 @@ def test_programs_of_a_bundle_can_be_run(tmp_path: Path) -> None:
         (tmp_path / name).touch()
     bundle._settle_modes(tmp_path)
     assert {p.relative_to(tmp_path) for p in tmp_path.rglob("*") if p.is_file() and p.stat().st_mode & 0o100} == set(bundle._PROGRAMS)
+
+
+@pytest.mark.parametrize("embeddings", ["openai:text-embedding-3-small", "bedrock:amazon.titan-embed-text-v2:0", "nonsense"])
+def test_an_embedding_model_that_could_not_work_is_refused(embeddings: str) -> None:
+    """Where the functions would have no key for it, or no client: here the chat model is offline."""
+    with pytest.raises(ValidationError, match="embeddings"):
+        Deployment.model_validate({"embeddings": embeddings})
+    assert Deployment.model_validate({"embeddings": "hashing"}).embeddings == "hashing"

@@ -2,33 +2,22 @@ from __future__ import annotations
 
 import json
 import os
-import re
 import subprocess
 import sys
 from pathlib import Path
-from typing import Any
 
 import boto3
 import pytest
-from botocore.session import get_session
 from moto import mock_aws
-from pydantic import ValidationError
 
 from functions.settings import Settings
 from functions.store.tables import TABLES, create_tables
 from infra.bundle import BOOTSTRAP, LAMBDA, MANIFEST
-from infra.deployment import DEPLOYABLE, ROOT, Deployment, project_context
+from infra.deployment import DEPLOYABLE, ROOT, project_context
 from tests.infra.conftest import fake_bundle
-from tests.infra.templates import Synth, Template, actions, properties, resources
+from tests.infra.templates import Synth, properties, resources, variables
 
 pytestmark = [pytest.mark.infra, pytest.mark.timeout(300)]
-
-# Upkeep (an operator's own rights) and creation (CDK's), never part of a run.
-NOT_AT_RUN_TIME = {"CreateTable", "DescribeTable", "DescribeTimeToLive", "UpdateTimeToLive", "Scan"}
-CLAUDE = "anthropic.claude-sonnet-4-20250514-v1:0"
-BEDROCK_MODEL = f"bedrock_converse:{CLAUDE}"
-TITAN = "amazon.titan-embed-text-v2:0"
-INDEX_FIELDS = ("IndexName", "KeySchema", "Projection")
 
 
 @pytest.mark.parametrize("agent", DEPLOYABLE)
@@ -75,6 +64,19 @@ def test_a_signed_url_is_open_to_nobody(synth: Synth) -> None:
     assert resources(synth(), "AWS::Lambda::Permission") == []
 
 
+@pytest.mark.parametrize("agent", DEPLOYABLE)
+def test_tokens_open_the_url_and_not_the_app(synth: Synth, agent: str) -> None:
+    """With `jwt` AWS lets every request through, and the app, told whose tokens it takes, decides; a browser may send them."""
+    rules = {"auth": "jwt", "jwt_issuer": "https://id.example/realms/a", "jwt_audience": "agents"}
+    template = synth(**rules, cors_origins="https://a.example")
+    url = properties(template, "AWS::Lambda::Url", f"agents/{agent}/")
+    assert (url["AuthType"], "authorization" in url["Cors"]["AllowHeaders"]) == ("NONE", True)
+    told = variables(template, agent)
+    assert {name: told[f"AGENTS_{name.upper()}"] for name in rules} == rules
+    assert "AGENTS_JWT_JWKS_URL" not in told
+    assert not any(name.startswith("AGENTS_JWT") for name in variables(synth(), agent))
+
+
 def test_cors_comes_from_the_context(synth: Synth) -> None:
     """The named origins may send what AG-UI and SigV4 need; OPTIONS is not a method that a URL accepts in its list."""
     cors = properties(synth(cors_origins="https://a.example, https://b.example"), "AWS::Lambda::Url", "agents/dev/")["Cors"]
@@ -87,14 +89,21 @@ def test_cors_comes_from_the_context(synth: Synth) -> None:
 @pytest.mark.parametrize("agent", DEPLOYABLE)
 def test_the_environment_is_what_the_settings_read(synth: Synth, agent: str) -> None:
     """Every AGENTS_ variable is a field of Settings, its value is one that Settings accepts, and no secret is among them."""
-    context = {"auth": "none", "model": BEDROCK_MODEL, "table_prefix": "demo-", "ttl_days": 7, "log_level": "DEBUG"}
-    context |= {"embeddings": f"bedrock:{TITAN}", "sample_knowledge": False}
-    variables = properties(synth(**context), "AWS::Lambda::Function", f"agents/{agent}/")["Environment"]["Variables"]
-    ours = {key.removeprefix("AGENTS_").lower(): value for key, value in variables.items() if key.startswith("AGENTS_")}
+    context = {
+        "auth": "none",
+        "model": "bedrock_converse:anthropic.claude-sonnet-4-20250514-v1:0",
+        "table_prefix": "demo-",
+        "ttl_days": 7,
+        "log_level": "DEBUG",
+        "embeddings": "bedrock:amazon.titan-embed-text-v2:0",
+        "sample_knowledge": False,
+    }
+    told = variables(synth(**context), agent)
+    ours = {key.removeprefix("AGENTS_").lower(): value for key, value in told.items() if key.startswith("AGENTS_")}
     assert set(ours) <= set(Settings.model_fields)
     settings = Settings.model_validate(ours | {"bucket": "a-bucket"})
     assert settings.model_dump(include={"name", *context}) == {"name": agent} | context
-    assert set(variables) - {f"AGENTS_{key.upper()}" for key in ours} == {"AWS_LAMBDA_EXEC_WRAPPER"}
+    assert set(told) - {f"AGENTS_{key.upper()}" for key in ours} == {"AWS_LAMBDA_EXEC_WRAPPER"}
 
 
 @mock_aws
@@ -145,144 +154,6 @@ def test_the_bucket_is_closed(synth: Synth) -> None:
     assert denied == {'{"Bool": {"aws:SecureTransport": "false"}}', '{"NumericLessThan": {"s3:TlsVersion": 1.2}}'}
 
 
-@pytest.mark.parametrize("agent", DEPLOYABLE)
-def test_a_role_may_do_what_the_store_calls(synth: Synth, agent: str) -> None:
-    """The actions are exactly the DynamoDB operations that the store's source names, and the bucket's four: no more, no wildcard."""
-    operations = {
-        re.sub(r"(?<!^)(?=[A-Z])", "_", name).lower(): name for name in get_session().get_service_model("dynamodb").operation_names
-    }
-    source = "\n".join(path.read_text(encoding="utf-8") for path in (ROOT / "functions" / "store").glob("*.py"))
-    called = {operations[name] for name in re.findall(r"client\.([a-z_]+)", source) if name in operations}
-    granted = actions(synth(), agent)
-    assert granted["dynamodb"] == called - NOT_AT_RUN_TIME
-    assert granted["s3"] == {"GetObject", "PutObject", "DeleteObject", "ListBucket"}
-    assert granted["logs"] == {"CreateLogStream", "PutLogEvents"}
-    assert set(granted) == {"dynamodb", "s3", "logs"}
-    role = properties(synth(), "AWS::IAM::Role", f"agents/{agent}/")
-    assert "ManagedPolicyArns" not in role
-
-
-def test_a_role_reaches_its_folders_of_the_bucket(synth: Synth) -> None:
-    """Payloads: everybody; knowledge: written by the agent whose URL imports it, read by those that search it, and nobody lists or touches
-    anything else."""
-
-    def folders(agent: str) -> dict[str, set[str]]:
-        statements = properties(synth(), "AWS::IAM::Policy", f"agents/{agent}/")["PolicyDocument"]["Statement"]
-        found: dict[str, set[str]] = {}
-        for statement in statements:
-            doing = {action.removeprefix("s3:") for action in _listed(statement["Action"]) if action.startswith("s3:")}
-            if doing and doing != {"ListBucket"}:
-                found |= {resource["Fn::Join"][1][1]: doing for resource in _listed(statement["Resource"])}
-        return found
-
-    everything = {"DeleteObject", "GetObject", "PutObject"}
-    payloads = {"/agents-checkpoints/*": everything}
-    assert folders("kb") == payloads | {"/agents-knowledge/*": everything}
-    for agent in ("reactAgent", "dev"):
-        assert folders(agent) == payloads | {"/agents-knowledge/*": {"GetObject"}}
-
-
-def _listed(value: Any) -> list[Any]:
-    return value if isinstance(value, list) else [value]
-
-
-def _invocable(template: Template, agent: str) -> list[Any]:
-    """Resources of the one statement about Bedrock, of which the actions are checked here."""
-    statements = properties(template, "AWS::IAM::Policy", f"agents/{agent}/")["PolicyDocument"]["Statement"]
-    (only,) = [s for s in statements if "bedrock:InvokeModel" in s["Action"]]
-    assert only["Action"] == ["bedrock:InvokeModel", "bedrock:InvokeModelWithResponseStream"]
-    return [only["Resource"]] if not isinstance(only["Resource"], list) else only["Resource"]
-
-
-def test_the_embedding_model_may_be_invoked_where_there_is_knowledge(synth: Synth) -> None:
-    """Beside the chat model, by the agents that search."""
-    allowed = _invocable(synth(model=BEDROCK_MODEL, embeddings=f"bedrock:{TITAN}"), "kb")
-    assert {resource["Fn::Join"][1][-1] for resource in allowed} == {f"::foundation-model/{name}" for name in (CLAUDE, TITAN)}
-
-
-@pytest.mark.parametrize("embeddings", ["openai:text-embedding-3-small", f"bedrock:{TITAN}", "nonsense"])
-def test_an_embedding_model_that_could_not_work_is_refused(embeddings: str) -> None:
-    """Where the functions would have no key for it, or no client: here the chat model is offline."""
-    with pytest.raises(ValidationError, match="embeddings"):
-        Deployment.model_validate({"embeddings": embeddings})
-    assert Deployment.model_validate({"embeddings": "hashing"}).embeddings == "hashing"
-
-
-ACCOUNT, PARTITION, REGION = {"Ref": "AWS::AccountId"}, {"Ref": "AWS::Partition"}, {"Ref": "AWS::Region"}
-INVOCABLE: dict[str, tuple[str, list[Any]]] = {
-    "a model of the region": (BEDROCK_MODEL, [["arn:", PARTITION, ":bedrock:", REGION, f"::foundation-model/{CLAUDE}"]]),
-    "a profile over regions": (
-        f"bedrock:us.{CLAUDE}",
-        [
-            ["arn:", PARTITION, ":bedrock:", REGION, ":", ACCOUNT, f":inference-profile/us.{CLAUDE}"],
-            ["arn:", PARTITION, f":bedrock:*::foundation-model/{CLAUDE}"],
-        ],
-    ),
-}
-
-
-@pytest.mark.parametrize(("model", "expected"), INVOCABLE.values(), ids=INVOCABLE)
-def test_a_bedrock_model_may_be_invoked_and_no_other(synth: Synth, model: str, expected: list[Any]) -> None:
-    """The role is the key: both ways to invoke, on the model's own ARNs; a profile's model in each region that it may choose."""
-    template = synth(model=model)
-    assert [resource["Fn::Join"][1] for resource in _invocable(template, "reactAgent")] == expected
-
-
-def test_a_bedrock_model_may_be_named_by_its_arn(synth: Synth) -> None:
-    """Of an application's own profile, or of throughput that was bought."""
-    arn = "arn:aws:bedrock:us-east-1:123456789012:provisioned-model/abc"
-    assert _invocable(synth(model=f"bedrock_converse:{arn}"), "reactAgent") == [arn]
-
-
-@pytest.mark.parametrize(("model", "lacks"), [("openai:gpt-5", "OPENAI_API_KEY"), ("anthropic:claude-x", "ANTHROPIC_API_KEY")])
-@pytest.mark.usefixtures("synth")
-def test_a_model_without_its_key_is_not_deployed(model: str, lacks: str) -> None:
-    """A function that fails at every run is refused with what it would lack and where to name it, before anything is made."""
-    from infra.app import build_app
-
-    with pytest.raises(ValueError, match=rf"{model}.*{lacks}.*secrets.*bedrock_converse"):
-        build_app({"model": model, "secrets": {"OTHER_API_KEY": "x"}})
-
-
-ISSUER = "https://id.example/realms/a"
-
-
-@pytest.mark.parametrize("agent", DEPLOYABLE)
-def test_tokens_open_the_url_and_not_the_app(synth: Synth, agent: str) -> None:
-    """With `jwt` AWS lets every request through, and the app, told whose tokens it takes, decides; a browser may send them."""
-    rules = {"auth": "jwt", "jwt_issuer": ISSUER, "jwt_audience": "agents"}
-    template = synth(**rules, cors_origins="https://a.example")
-    url = properties(template, "AWS::Lambda::Url", f"agents/{agent}/")
-    assert (url["AuthType"], "authorization" in url["Cors"]["AllowHeaders"]) == ("NONE", True)
-    variables = properties(template, "AWS::Lambda::Function", f"agents/{agent}/")["Environment"]["Variables"]
-    assert {name: variables[f"AGENTS_{name.upper()}"] for name in rules} == rules
-    assert "AGENTS_JWT_JWKS_URL" not in variables
-    assert not any(name.startswith("AGENTS_JWT") for name in _variables(synth(), agent))
-
-
-def _variables(template: Template, agent: str) -> dict[str, Any]:
-    found: dict[str, Any] = properties(template, "AWS::Lambda::Function", f"agents/{agent}/")["Environment"]["Variables"]
-    return found
-
-
-SECRET_ARN = "arn:aws:secretsmanager:eu-west-1:123456789012:secret:openai-AbCdEf"
-
-
-def test_a_role_may_read_its_secrets_and_no_others(synth: Synth) -> None:
-    """By exact ARN; of a secret known by its name, the six characters that AWS adds may be any. Only names are in the environment."""
-    secrets = {"OPENAI_API_KEY": SECRET_ARN, "ANTHROPIC_API_KEY": "team/anthropic", "TUSHARE": "/agents/tushare"}
-    template = synth(model="openai:gpt-5", secrets=secrets)
-    statements = properties(template, "AWS::IAM::Policy", "agents/dev/")["PolicyDocument"]["Statement"]
-    read = {s["Action"]: s["Resource"] for s in statements if s["Action"] in ("secretsmanager:GetSecretValue", "ssm:GetParameter")}
-    named = ["arn:", PARTITION, ":secretsmanager:", REGION, ":", ACCOUNT, ":secret:team/anthropic-??????"]
-    assert read["secretsmanager:GetSecretValue"] == [SECRET_ARN, {"Fn::Join": ["", named]}]
-    assert read["ssm:GetParameter"]["Fn::Join"][1] == ["arn:", PARTITION, ":ssm:", REGION, ":", ACCOUNT, ":parameter/agents/tushare"]
-    variables = _variables(template, "dev")
-    assert json.loads(variables["AGENTS_SECRETS"]) == secrets
-    assert not variables.keys() & secrets.keys()
-    assert "AGENTS_SECRETS" not in _variables(synth(), "dev")
-
-
 def test_outputs_name_every_url_by_its_agent(synth: Synth) -> None:
     """Whoever deploys reads each agent's address, the tables and the bucket from the outputs."""
     template = synth()
@@ -327,6 +198,16 @@ def test_a_wrong_context_is_named(context: dict[str, str], named: str) -> None:
 
     with pytest.raises(ValueError, match=named):
         build_app(context)
+
+
+@pytest.mark.parametrize(("model", "lacks"), [("openai:gpt-5", "OPENAI_API_KEY"), ("anthropic:claude-x", "ANTHROPIC_API_KEY")])
+@pytest.mark.usefixtures("synth")
+def test_a_model_without_its_key_is_not_deployed(model: str, lacks: str) -> None:
+    """A function that fails at every run is refused with what it would lack and where to name it, before anything is made."""
+    from infra.app import build_app
+
+    with pytest.raises(ValueError, match=rf"{model}.*{lacks}.*secrets.*bedrock_converse"):
+        build_app({"model": model, "secrets": {"OTHER_API_KEY": "x"}})
 
 
 @pytest.mark.parametrize("agent", DEPLOYABLE)

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import json
-import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
 import jwt
 from cryptography.hazmat.primitives.asymmetric import ec, rsa
 from jwt.algorithms import ECAlgorithm, RSAAlgorithm
+
+from tests.support.http_server import QuietHandler, serving
 
 AUDIENCE = "agents"
 DISCOVERY = "/.well-known/openid-configuration"
@@ -71,7 +71,7 @@ def jwk(kid: str, key: SigningKey) -> dict[str, Any]:
 def oidc_provider(**keys: SigningKey) -> Iterator[Provider]:
     provider = Provider(dict(keys))
 
-    class Handler(BaseHTTPRequestHandler):
+    class Handler(QuietHandler):
         def do_GET(self) -> None:
             provider.asked.append(self.path)
             body = json.dumps(provider.document(self.path)).encode()
@@ -81,14 +81,5 @@ def oidc_provider(**keys: SigningKey) -> Iterator[Provider]:
             self.end_headers()
             self.wfile.write(body)
 
-        def log_message(self, format: str, *args: Any) -> None:
-            """Not on the tests' stderr."""
-
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    serving = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
-    serving.start()
-    provider.issuer = f"http://127.0.0.1:{server.server_port}"
-    yield provider
-    server.shutdown()
-    serving.join()
-    server.server_close()
+    with serving(Handler) as provider.issuer:
+        yield provider

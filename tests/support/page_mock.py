@@ -10,7 +10,7 @@ import time
 from collections import deque
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any
 
@@ -54,6 +54,12 @@ class Mock:
     titles: dict[str, str] = field(default_factory=dict)  # of threads; one that is not there has the title "Untitled"
     title_refused: bool = False
     left: int = 0  # how many clients went away in the middle of a stream
+
+    def forget(self) -> None:
+        """As it was at first, but for its agents."""
+        new = Mock(self.agents)
+        for each in fields(self):
+            setattr(self, each.name, getattr(new, each.name))
 
     def will_stream(self, *steps: Step) -> None:
         """The next run streams these steps, RUN_STARTED first."""

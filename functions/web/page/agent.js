@@ -35,9 +35,9 @@ export function uuid() {
 }
 
 export class Agent {
-  /** `token()`: what is sent as a bearer token, "" for nothing. */
+  /** `url` ends in a slash. `token()`: what is sent as a bearer token, "" for nothing. */
   constructor(url, token = () => "") {
-    this.url = url.endsWith("/") ? url : `${url}/`;
+    this.url = url;
     this.token = token;
   }
 

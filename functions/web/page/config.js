@@ -2,7 +2,7 @@
 
 const ANY = ["Hello! What can you do?"];
 
-/** The agents with absolute URLs, in the order of the file. Throws Error with a sentence for the reader when there are none. */
+/** The agents with absolute URLs that end in a slash, in the order of the file. Throws Error with a sentence for the reader when there are none. */
 export async function loadAgents(address = "config.json") {
   const response = await fetch(address, { cache: "no-cache" });
   if (!response.ok) throw new Error(`config.json could not be read (HTTP ${response.status}).`);
@@ -11,7 +11,7 @@ export async function loadAgents(address = "config.json") {
   return agents.map((agent) => ({
     ...agent,
     title: agent.title || agent.name,
-    url: new URL(agent.url, document.baseURI).href,
+    url: new URL(agent.url, document.baseURI).href.replace(/\/?$/, "/"),
     prompts: agent.prompts?.length ? agent.prompts : ANY,
   }));
 }

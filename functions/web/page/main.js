@@ -57,8 +57,13 @@ class Page {
     $("events-close").addEventListener("click", () => $("events-button").click());
     $("new-thread").addEventListener("click", () => this.newThread());
     addEventListener("hashchange", () => this.#open());
-    addEventListener("keydown", (event) => event.key === "Escape" && !event.isComposing && !document.querySelector("dialog[open]") && this.session.busy && this.session.stop());
+    addEventListener("keydown", (event) => this.#key(event));
     this.#open();
+  }
+
+  /** Escape stops the run, unless it is for what is being composed or for an open dialog. */
+  #key({ key, isComposing }) {
+    if (key === "Escape" && !isComposing && !document.querySelector("dialog[open]") && this.session.busy) this.session.stop();
   }
 
   newThread() {

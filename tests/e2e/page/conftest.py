@@ -12,6 +12,7 @@ from urllib.parse import urlsplit
 import pytest
 from playwright.sync_api import Browser, ConsoleMessage, Error, Page, Request, expect, sync_playwright
 
+from tests.support.local_stack import Stack
 from tests.support.page_mock import Mock, served
 
 AGENTS = [
@@ -34,7 +35,7 @@ AGENTS = [
         "name": "dev",
         "title": "Demo",
         "description": "Asks for every kind of answer.",
-        "url": "agents/dev/",
+        "url": "agents/dev",  # people leave the slash out
         "offline": False,
         "prompts": ["start demo"],
     },
@@ -119,14 +120,7 @@ def mock_server() -> Iterator[tuple[Mock, str]]:
 @pytest.fixture
 def mock(mock_server: tuple[Mock, str]) -> Mock:
     mock, _ = mock_server
-    mock.runs.clear()
-    mock.connects.clear()
-    mock.seen.clear()
-    mock.others.clear()
-    mock.asked.clear()
-    mock.titles.clear()
-    mock.title_refused = False
-    mock.left = 0
+    mock.forget()
     return mock
 
 
@@ -159,4 +153,11 @@ def desktop(browser: Browser) -> Page:
 def watched(desktop: Page, mock: Mock, mock_server: tuple[Mock, str]) -> Iterator[Watched]:
     """The page on a desk, see `watched_page`."""
     with watched_page(desktop, mock, mock_server[1]) as one:
+        yield one
+
+
+@pytest.fixture
+def real(desktop: Page, stack: Stack) -> Iterator[Watched]:
+    """The page as the stack serves it; `mock` is not asked."""
+    with watched_page(desktop, Mock([]), f"{stack.url}/") as one:
         yield one

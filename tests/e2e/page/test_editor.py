@@ -32,9 +32,7 @@ def writers() -> Iterator[tuple[Mock, str]]:
 def editor(desktop: Page, writers: tuple[Mock, str]) -> Iterator[Watched]:
     """The page on a desk; its thread list has writer and editorChat."""
     mock, address = writers
-    mock.runs.clear()
-    mock.connects.clear()
-    mock.seen.clear()
+    mock.forget()
     forget(desktop, address)
     with watched_page(desktop, mock, address) as one:
         yield one

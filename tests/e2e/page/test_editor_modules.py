@@ -15,9 +15,7 @@ pytestmark = pytest.mark.browser
 
 def _call(watched: Watched, body: str, argument: Any = None) -> Any:
     """Runs an async arrow function's body with `arg` in the page; `Draft` and the line ends are there."""
-    imports = (
-        'const { Draft, hunkKey } = await import("./panels/editor/draft.js"); const ends = await import("./panels/editor/line_ends.js");'
-    )
+    imports = 'const { Draft } = await import("./panels/editor/draft.js"); const ends = await import("./panels/editor/line_ends.js");'
     watched.page.goto(watched.address)
     return watched.page.evaluate(f"async (arg) => {{ {imports} {body} }}", argument)
 
@@ -131,7 +129,30 @@ STEPS: dict[str, tuple[list[list[Any]], str, list[str]]] = {
         ["0:one\n", "8:three\n", "24:!"],
     ),
     "a place that comes back is fresh": ([["typed", "one\ntwo\nthree\nfour\nf"], ["typed", OLD], ["acceptAll"]], NEW, []),
-    "a line that was deleted stays stale": ([["typed", "one\n"], ["typed", OLD]], OLD, ["0:one\n", "8:three\n!", "24:"]),
+    "deleted, they are stale": ([["typed", "one\n"]], "one\n", ["0:one\n", "8:three\n!", "24:"]),
+    "deleted and brought back they are fresh": ([["typed", "one\n"], ["typed", OLD], ["acceptAll"]], NEW, []),
+    "so are all of them, deleted piece by piece": (
+        [["typed", OLD[:7]], ["typed", OLD[:2]], ["typed", ""], ["typed", OLD], ["acceptAll"]],
+        NEW,
+        [],
+    ),
+    "and those that an acceptance left": (
+        [["accept", "0:one\n"], ["typed", ""], ["typed", "ONE\n" + OLD[4:]], ["acceptAll"]],
+        NEW,
+        [],
+    ),
+    "and those behind what was typed": ([["typed", "0" + OLD], ["typed", ""], ["typed", "0" + OLD], ["acceptAll"]], "0" + NEW, []),
+    "a rejected one does not come back": (
+        [["typed", ""], ["reject", "8:three\n"], ["typed", OLD]],
+        OLD,
+        ["0:one\n", "24:"],
+    ),
+    "after an undo too": ([["acceptAll"], ["undo"], ["typed", ""], ["typed", OLD], ["acceptAll"]], NEW, []),
+    "another line in a place that was deleted stays stale": (
+        [["typed", "one\n"], ["typed", "one\nTWO\nTHREE\n"]],
+        "one\nTWO\nTHREE\n",
+        ["0:one\n", "8:three\n!", "24:"],
+    ),
     "typing between leaves both": ([["typed", OLD.replace("two", "twoo")], ["acceptAll"]], NEW.replace("two", "twoo"), []),
     "undo": ([["acceptAll"], ["undo"]], OLD, ["0:one\n", "8:three\n", "24:"]),
     "undo twice": ([["accept", "0:one\n"], ["accept", "8:three\n"], ["undo"], ["undo"]], OLD, ["0:one\n", "8:three\n", "24:"]),
@@ -218,7 +239,7 @@ def test_a_selection_that_has_changed(watched: Watched) -> None:
 
 
 def test_kept_documents(watched: Watched) -> None:
-    """The oldest give way when the browser has no room; one that is too large for it is told; what others wrote is no document."""
+    """The oldest give way when there is no room; one too large for it is told and costs no other; what others wrote is no document."""
     body = """
         const kept = await import("./panels/editor/kept.js");
         const thread = (threadId) => ({ agent: "writer", threadId });
@@ -231,5 +252,7 @@ def test_kept_documents(watched: Watched) -> None:
         }
         const there = [..."abcdefg"].filter((id) => kept.read(thread(id))?.text.length === text.length).join("");
         return [wrote.every(Boolean), there.includes("a"), there.endsWith("fg"), kept.read(thread("odd")),
-            kept.write(thread("h"), { text: "y".repeat(20_000_000) })];"""
-    assert _call(watched, body) == [True, False, True, None, False]
+            kept.write(thread("h"), { text: "y".repeat(20_000_000) }),
+            kept.write(thread("g"), { text: "y".repeat(20_000_000) }),
+            [..."abcdefg"].filter((id) => kept.read(thread(id))?.text === text).join("") === there];"""
+    assert _call(watched, body) == [True, False, True, None, False, False, True]

@@ -11,7 +11,7 @@ from playwright.sync_api import Browser, Page, expect
 
 from tests.e2e.page.conftest import Watched, tab, watched_page
 from tests.support.page_events import FINISHED, text
-from tests.support.page_mock import Mock
+from tests.support.page_mock import Gate, Mock
 
 pytestmark = pytest.mark.browser
 
@@ -51,6 +51,24 @@ def test_a_citation_opens_its_passage(watched: Watched) -> None:
     page.keyboard.press("Escape")
     expect(dialog).to_be_hidden()
     expect(link).to_be_focused()
+
+
+def test_escape_in_a_dialog_closes_the_dialog_alone(watched: Watched) -> None:
+    """The run goes on, also while an input method composes; the next Escape stops it."""
+    says(watched.mock, "GET", LINK[1:], PASSAGE)
+    page = watched.open("#reactAgent")
+    watched.mock.will_stream(*text("a1", f"15 days [Leave]({LINK})."), Gate(), FINISHED)
+    watched.send("leave?")
+    page.get_by_role("link", name="Leave").click()
+    expect(page.get_by_role("dialog")).to_contain_text("15 days.")
+    page.keyboard.press("Escape")
+    expect(page.get_by_role("dialog")).to_have_count(0)
+    message = page.get_by_role("textbox", name="Message")
+    message.dispatch_event("keydown", {"key": "Escape", "isComposing": True, "bubbles": True})
+    expect(page.get_by_text("You stopped listening")).to_have_count(0)
+    assert watched.mock.left == 0
+    message.press("Escape")
+    expect(page.get_by_text("You stopped listening")).to_be_visible()
 
 
 def test_a_label_may_hold_brackets(watched: Watched) -> None:

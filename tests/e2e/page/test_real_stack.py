@@ -3,23 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import expect
 
-from tests.e2e.page.conftest import Watched, watched_page
-from tests.support.local_stack import Stack
-from tests.support.page_mock import Mock
+from tests.e2e.page.conftest import Watched
 
 pytestmark = pytest.mark.browser
-
-
-@pytest.fixture
-def real(desktop: Page, stack: Stack) -> Iterator[Watched]:
-    """The page as the stack serves it; `mock` is not asked."""
-    with watched_page(desktop, Mock([]), f"{stack.url}/") as one:
-        yield one
 
 
 def test_the_demo_by_clicking(real: Watched) -> None:

@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
 from playwright.sync_api import Page, expect
 
 from graphs.tushare.sample import NOTE, SampleMarket
-from tests.e2e.page.conftest import Watched, watched_page
-from tests.support.local_stack import Stack
+from tests.e2e.page.conftest import Watched
 from tests.support.market_server import TODAY
 from tests.support.page_events import FINISHED, tool_call, tool_result
-from tests.support.page_mock import Mock
 
 pytestmark = pytest.mark.browser
 
@@ -133,13 +130,6 @@ def test_the_texts_of_a_result_run_nothing(watched: Watched) -> None:
         assert page.evaluate(FITS)
     finally:
         watched.page.set_viewport_size({"width": 1360, "height": 860})
-
-
-@pytest.fixture
-def real(desktop: Page, stack: Stack) -> Iterator[Watched]:
-    """The page as the stack serves it; `mock` is not asked."""
-    with watched_page(desktop, Mock([]), f"{stack.url}/") as one:
-        yield one
 
 
 def test_the_dialogue_by_clicking(real: Watched) -> None:

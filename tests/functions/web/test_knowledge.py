@@ -70,7 +70,7 @@ async def put(client: httpx.AsyncClient, kb_id: str, name: str, data: bytes | st
     return [json.loads(line) for line in answer.text.splitlines()]
 
 
-async def code(answer: httpx.Response) -> tuple[int, str]:
+def code(answer: httpx.Response) -> tuple[int, str]:
     return answer.status_code, answer.json()["error"]["code"]
 
 
@@ -96,8 +96,8 @@ async def test_a_file_is_imported_asked_cited_and_deleted(kb: httpx.AsyncClient,
         assert (await react.get(link)).json() == passage
         assert (await react.post("/kb/documents", params={"kb": "mars", "name": "a.md"}, content="x")).status_code == 404
     assert (await kb.delete("/kb/documents", params={"kb": "mars", "doc": "mars/rules"})).json() == {"deleted": "mars/rules"}
-    assert await code(await kb.get(link)) == (404, "NOT_FOUND")
-    assert await code(await kb.delete("/kb/documents", params={"kb": "mars", "doc": "mars/rules"})) == (404, "NOT_FOUND")
+    assert code(await kb.get(link)) == (404, "NOT_FOUND")
+    assert code(await kb.delete("/kb/documents", params={"kb": "mars", "doc": "mars/rules"})) == (404, "NOT_FOUND")
 
 
 async def test_an_archive(kb: httpx.AsyncClient) -> None:
@@ -119,7 +119,7 @@ async def test_a_draft_is_indexed_later(kb: httpx.AsyncClient) -> None:
     answer = await kb.post("/kb/index", params={"kb": "k", "doc": ["k/a.txt", "k/a.txt"]})
     assert json.loads(answer.text.splitlines()[-1]) == {"done": {"completed": 1}}
     assert (await kb.get("/kb?doc=k%2Fa.txt&chunk=0")).json()["text"] == "red fish"
-    assert await code(await kb.post("/kb/index", params={"kb": "k", "doc": "k/none"})) == (422, "BAD_INPUT")
+    assert code(await kb.post("/kb/index", params={"kb": "k", "doc": "k/none"})) == (422, "BAD_INPUT")
 
 
 @pytest.mark.parametrize(
@@ -149,9 +149,9 @@ async def test_a_document_that_is_being_imported_is_busy(kb: httpx.AsyncClient, 
     await asyncio.to_thread(elsewhere.save, "k", [draft("k", "a", "two")])
     await anext(steps := elsewhere.index("k", ["k/a"]))
     where = {"kb": "k", "name": "a.md"}
-    assert await code(await kb.post("/kb/documents", params=where, content="three")) == (409, "DOCUMENT_BUSY")
-    assert await code(await kb.post("/kb/index", params={"kb": "k", "doc": "k/a"})) == (409, "DOCUMENT_BUSY")
-    assert await code(await kb.delete("/kb/documents", params={"kb": "k", "doc": "k/a"})) == (409, "DOCUMENT_BUSY")
+    assert code(await kb.post("/kb/documents", params=where, content="three")) == (409, "DOCUMENT_BUSY")
+    assert code(await kb.post("/kb/index", params={"kb": "k", "doc": "k/a"})) == (409, "DOCUMENT_BUSY")
+    assert code(await kb.delete("/kb/documents", params={"kb": "k", "doc": "k/a"})) == (409, "DOCUMENT_BUSY")
     assert (await put(kb, "k", "b.md", "free"))[-1] == {"done": {"completed": 1}}
     assert [step.status async for step in steps] == ["completed"]
     assert (await kb.get("/kb?doc=k%2Fa&chunk=0")).json()["text"] == "two"
@@ -164,11 +164,11 @@ async def test_a_base_belongs_to_who_made_it(called_by: Callable[[str], Client])
         asking = body("What colour is the secret fish?", state={"kbId": "secret"})
         assert "the secret fish is red" in (await ann.post("/", json=asking)).text
         forbidden = (403, "KB_FORBIDDEN")
-        assert await code(await bob.get("/kb?doc=secret%2Fa&chunk=0")) == forbidden
-        assert await code(await bob.get("/kb/documents", params={"kb": "secret"})) == forbidden
-        assert await code(await bob.post("/kb/documents", params={"kb": "secret", "name": "b.md"}, content="x")) == forbidden
-        assert await code(await bob.delete("/kb/documents", params={"kb": "secret", "doc": "secret/a"})) == forbidden
-        assert await code(await bob.post("/", json=asking)) == forbidden
+        assert code(await bob.get("/kb?doc=secret%2Fa&chunk=0")) == forbidden
+        assert code(await bob.get("/kb/documents", params={"kb": "secret"})) == forbidden
+        assert code(await bob.post("/kb/documents", params={"kb": "secret", "name": "b.md"}, content="x")) == forbidden
+        assert code(await bob.delete("/kb/documents", params={"kb": "secret", "doc": "secret/a"})) == forbidden
+        assert code(await bob.post("/", json=asking)) == forbidden
         assert (await bob.get("/kb/bases")).json()["bases"] == []
         assert "secret fish is red" not in (await bob.post("/", json=body("What colour is the secret fish?", thread="t2"))).text
 
@@ -179,17 +179,17 @@ async def test_a_shared_base_is_read_by_all_and_changed_by_nobody(called_by: Cal
     await asyncio.to_thread(Collection(shelf).save, "shared", [draft("shared", "a", "x")])
     async with called_by("ann") as ann:
         assert (await ann.get("/kb/bases")).json()["bases"] == [{"kbId": "shared", "documents": 1, "writable": False}]
-        assert await code(await ann.delete("/kb/documents", params={"kb": "shared", "doc": "shared/a"})) == (403, "KB_FORBIDDEN")
+        assert code(await ann.delete("/kb/documents", params={"kb": "shared", "doc": "shared/a"})) == (403, "KB_FORBIDDEN")
 
 
 async def test_a_store_that_is_not_there(settings: Settings) -> None:
     """No bucket: said with the variable; one that cannot be reached: 503, and a run ends in `KB_INFRA_DOWN`."""
     async with client_of(app_of("kb", settings, bucket="")) as kb:
-        assert await code(await kb.post("/kb/documents", params={"kb": "k", "name": "a.md"}, content="x")) == (503, "NO_STORE")
+        assert code(await kb.post("/kb/documents", params={"kb": "k", "name": "a.md"}, content="x")) == (503, "NO_STORE")
         assert (await kb.get("/kb?doc=leave-policy-zh&chunk=1")).status_code == 200
         assert "/kb?doc=leave-policy-zh" in (await kb.post("/", json=body("年假可以结转几天？"))).text
     async with client_of(app_of("kb", settings, bucket="no-such-bucket")) as kb:
-        assert await code(await kb.get("/kb/documents", params={"kb": "k"})) == (503, "KB_INFRA_DOWN")
+        assert code(await kb.get("/kb/documents", params={"kb": "k"})) == (503, "KB_INFRA_DOWN")
         events = read_sse((await kb.post("/", json=body("年假可以结转几天？"))).content)
         assert events[-1]["code"] == "KB_INFRA_DOWN"
 

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import httpx
 import pytest
@@ -14,6 +12,7 @@ from typer.testing import CliRunner
 from infra.cli import app
 from infra.cli.agui import Agent, NoAnswer, run_input
 from infra.cli.signing import SigV4
+from tests.support.http_server import QuietHandler, serving
 from tests.support.sigv4 import WrongSignature, signing_key, verify
 
 REGION = "eu-west-1"
@@ -46,7 +45,7 @@ def listener() -> Iterator[Listener]:
     """Keeps what it is sent; every POST is a run that is done."""
     heard = Listener()
 
-    class Handler(BaseHTTPRequestHandler):
+    class Handler(QuietHandler):
         def do_POST(self) -> None:
             body = self.rfile.read(int(self.headers.get("content-length", "0")))
             heard.sent.append(Sent(self.command, self.path, {name.lower(): value for name, value in self.headers.items()}, body))
@@ -56,17 +55,9 @@ def listener() -> Iterator[Listener]:
 
         do_GET = do_POST
 
-        def log_message(self, format: str, *args: object) -> None:
-            """Not on the tests' stderr."""
-
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    serving = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
-    serving.start()
-    heard.address = f"http://127.0.0.1:{server.server_port}/"
-    yield heard
-    server.shutdown()
-    serving.join()
-    server.server_close()
+    with serving(Handler) as address:
+        heard.address = f"{address}/"
+        yield heard
 
 
 @pytest.fixture(autouse=True)

@@ -20,7 +20,7 @@ export class KnowledgeAgent extends Agent {
 /** Every call throws HttpError when it is refused, TypeError when the agent cannot be reached. */
 export class Knowledge {
   constructor(agent) {
-    this.url = agent.url.endsWith("/") ? agent.url : `${agent.url}/`;
+    this.url = agent.url;
     this.token = tokenFor(agent);
   }
 

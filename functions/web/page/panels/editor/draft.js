@@ -3,7 +3,7 @@
 
 import { editBetween, endOf, toDisplay, toSource, withEnds } from "./line_ends.js";
 
-export const hunkKey = (from, originalText) => `${from}:${originalText}`;
+const hunkKey = (from, originalText) => `${from}:${originalText}`;
 
 const spliced = (text, { from, to, text: inserted }) => text.slice(0, from) + inserted + text.slice(to);
 
@@ -20,17 +20,20 @@ function fits({ from, originalText, gone }, text) {
   return text.startsWith(originalText, from);
 }
 
+const NO_EDIT = { from: 0, to: 0, text: "" };
+
 export class Draft {
   text;
   /** [{sid, summary, originalText, newText, from, to, stale, gone}] in order of place. */
   suggestions;
+  /** Text and places before anything was typed: what the textarea's own undo comes back to. A reload empties that, so it is not kept. */
+  #settled;
   /** The selection that is being rewritten: {from, to, originalText, newText, ready}, or null. */
   inline = null;
   #past = [];
 
   constructor({ text = "", suggestions = [] } = {}) {
-    this.text = text;
-    this.suggestions = suggestions;
+    this.#settle(text, suggestions);
   }
 
   get shown() {
@@ -43,7 +46,8 @@ export class Draft {
 
   /** Another document: what was suggested for the old one is gone. */
   replace(text) {
-    Object.assign(this, { text, suggestions: [], inline: null });
+    this.#settle(text, []);
+    this.inline = null;
     this.#past = [];
   }
 
@@ -59,10 +63,11 @@ export class Draft {
   offer({ changes, baseline }) {
     if (this.inline) return "EDITOR_BUSY";
     if (baseline !== this.text) return "BASELINE_STALE";
-    this.suggestions = changes.map(({ hintFrom, originalText, newText, summary }) => {
+    const suggestions = changes.map(({ hintFrom, originalText, newText, summary }) => {
       const place = { from: hintFrom, to: hintFrom + originalText.length, originalText };
       return { sid: hunkKey(hintFrom, originalText), summary, newText, ...place, gone: false, stale: !fits(place, this.text) };
     });
+    this.#settle(this.text, suggestions);
     return null;
   }
 
@@ -89,7 +94,7 @@ export class Draft {
   undo() {
     if (!this.canUndo) return;
     const { text, suggestions } = this.#past.pop();
-    Object.assign(this, { text, suggestions });
+    this.#settle(text, suggestions);
   }
 
   /** The textarea's selection is going to be rewritten; returns its text, or "" when there is nothing to rewrite. */
@@ -110,6 +115,7 @@ export class Draft {
     const trail = originalText.slice(originalText.trimEnd().length);
     const { text, suggestions } = this;
     this.#apply({ from, to, text: lead + withEnds(newText.trim(), endOf(text)) + trail });
+    this.#settle(this.text, this.suggestions);
     this.#past.push({ text, suggestions, after: this.text });
     return null;
   }
@@ -131,14 +137,26 @@ export class Draft {
     const taken = new Set(chosen.map(({ sid }) => sid));
     let [end, tail] = [text.length, ""];
     for (const edit of edits) [end, tail] = [edit.from, edit.text + text.slice(edit.to, end) + tail];
-    this.text = text.slice(0, end) + tail;
+    const after = text.slice(0, end) + tail;
     const left = suggestions.filter(({ sid }) => !taken.has(sid));
-    this.suggestions = left.map((one) => edits.reduce((moving, edit) => moved(moving, edit, this.text), one));
-    this.#past.push({ text, suggestions, after: this.text });
+    this.#settle(after, left.map((one) => edits.reduce((moving, edit) => moved(moving, edit, after), one)));
+    this.#past.push({ text, suggestions, after });
   }
 
+  #settle(text, suggestions) {
+    Object.assign(this, { text, suggestions });
+    this.#settled = { text, places: new Map(suggestions.map((one) => [one.sid, one])) };
+  }
+
+  /** What was deleted and comes back has the place it had: edits one after the other lose it, all of them as one do not. */
   #apply(edit) {
-    this.text = spliced(this.text, edit);
-    this.suggestions = this.suggestions.map((suggestion) => moved(suggestion, edit, this.text));
+    const text = spliced(this.text, edit);
+    const { text: before, places } = this.#settled;
+    const whole = editBetween(before, text) ?? NO_EDIT;
+    this.suggestions = this.suggestions.map((one) => {
+      const found = moved(places.get(one.sid), whole, text);
+      return found.stale ? moved(one, edit, text) : found;
+    });
+    this.text = text;
   }
 }

@@ -12,23 +12,32 @@ export function read(thread) {
   }
 }
 
-/** False when there is no room even without the others. */
+/** False when there is no room even without the others; the others are all there then. */
 export function write(thread, kept) {
+  const name = key(thread);
   const value = JSON.stringify({ at: Date.now(), kept });
-  for (;;) {
-    try {
-      localStorage.setItem(key(thread), value);
-      return true;
-    } catch (error) {
-      if (error.name !== "QuotaExceededError" || !forgetOldest(key(thread))) return false;
-    }
+  if (put(name, value)) return true;
+  const forgotten = [];
+  for (const other of othersByAge(name)) {
+    forgotten.push([other, localStorage.getItem(other)]);
+    localStorage.removeItem(other);
+    if (put(name, value)) return true;
+  }
+  for (const [other, text] of forgotten.reverse()) put(other, text);
+  return false;
+}
+
+function put(name, value) {
+  try {
+    localStorage.setItem(name, value);
+    return true;
+  } catch {
+    return false; // no room
   }
 }
 
-function forgetOldest(but) {
-  const others = Object.keys(localStorage).filter((one) => one.startsWith(PREFIX) && one !== but);
-  const age = (one) => Number(/^{"at":(\d+)/.exec(localStorage.getItem(one))?.[1] ?? 0);
-  const [oldest] = others.sort((a, b) => age(a) - age(b));
-  if (oldest) localStorage.removeItem(oldest);
-  return Boolean(oldest);
+function othersByAge(but) {
+  const age = (name) => Number(/^{"at":(\d+)/.exec(localStorage.getItem(name))?.[1] ?? 0);
+  const others = Object.keys(localStorage).filter((name) => name.startsWith(PREFIX) && name !== but);
+  return others.map((name) => [age(name), name]).sort(([a], [b]) => a - b).map(([, name]) => name);
 }
