@@ -8,8 +8,10 @@ import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import BaseHTTPRequestHandler
 from typing import Any
+
+from tests.support.http_server import QuietHandler, serving
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +58,7 @@ def chat_wire() -> Iterator[Wire]:
     """The server, on a free port until the block ends."""
     wire = Wire()
 
-    class Handler(BaseHTTPRequestHandler):
+    class Handler(QuietHandler):
         protocol_version = "HTTP/1.1"  # in chunks: a body that stops without its last one is a broken connection, not an end
 
         def do_POST(self) -> None:
@@ -69,19 +71,9 @@ def chat_wire() -> Iterator[Wire]:
             wire.asked.append(self.path)
             _reply(self, wire)
 
-        def log_message(self, format: str, *args: Any) -> None:
-            """Silent: the default writes every request to stderr."""
-
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    wire.url = f"http://127.0.0.1:{server.server_address[1]}/v1"
-    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
-    thread.start()
-    try:
+    with serving(Handler) as address:
+        wire.url = f"{address}/v1"
         yield wire
-    finally:
-        server.shutdown()
-        server.server_close()
-        thread.join()
 
 
 def _reply(handler: BaseHTTPRequestHandler, wire: Wire) -> None:
