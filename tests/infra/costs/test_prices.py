@@ -11,7 +11,7 @@ from pydantic import ValidationError
 
 from infra.costs.prices import Name, Price, UnknownRegion, prices_of, regions
 
-QUANTITIES = st.floats(min_value=0, max_value=1e12)
+QUANTITIES = st.floats(min_value=1e-6, max_value=1e12)
 SOME = {"unit": "thing", "date": "2026-09", "basis": "price list", "source": "https://aws.amazon.com"}
 
 
