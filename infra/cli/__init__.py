@@ -6,6 +6,7 @@ import typer
 
 from infra.cli.bench import bench
 from infra.cli.check import check
+from infra.cli.cost import cost
 from infra.cli.dev import dev
 from infra.cli.invoke import invoke
 from infra.cli.kb import delete_document, import_documents, list_documents
@@ -26,6 +27,7 @@ PASS_ON = {"allow_extra_args": True, "ignore_unknown_options": True, "help_optio
 app.command()(dev)
 app.command()(invoke)
 app.command()(check)
+app.command()(cost)
 app.command(context_settings=PASS_ON)(test)
 app.command(context_settings=PASS_ON)(bench)
 

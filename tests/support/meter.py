@@ -9,9 +9,8 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from functions.store.table import item_bytes
+from infra.costs.units import read_units, write_units
 
-WRITE_UNIT, READ_UNIT = 1_024, 4_096
-"""Bytes, of an item that is written, and of what a consistent read finds. (Half a unit for any other read.)"""
 READS = ("GetItem", "Query", "Scan", "BatchGetItem")
 
 
@@ -37,32 +36,31 @@ class Meter:
         body = json.loads(params["body"])
         self.operations[model.name] += 1
         context["consistent"] = body.get("ConsistentRead", False)
-        for size in _written(model.name, body):
+        for size in written(model.name, body):
             self.written += size
-            self.write_units += -(-size // WRITE_UNIT)
+            self.write_units += write_units(size)
 
     def _answer(self, model: Any, parsed: Mapping[str, Any], context: Mapping[str, Any], **_: Any) -> None:
         if model.name in READS:
-            size = sum(item_bytes(item) for item in _found(parsed))
-            self.read_units += max(-(-size // READ_UNIT), 1) * (1 if context["consistent"] else 0.5)
+            self.read_units += read_units(sum(item_bytes(item) for item in found(parsed)), consistent=context["consistent"])
 
 
-def _written(operation: str, body: Mapping[str, Any]) -> Iterator[int]:
+def written(operation: str, body: Mapping[str, Any]) -> Iterator[int]:
     """Bytes of each item. An update counts as what it sets, which is the whole item where it is new; a delete as one unit."""
     match operation:
         case "PutItem":
-            yield item_bytes(_binary(body["Item"]))
+            yield item_bytes(unpacked(body["Item"]))
         case "UpdateItem":
-            values = _binary(body.get("ExpressionAttributeValues", {}))
+            values = unpacked(body.get("ExpressionAttributeValues", {}))
             yield item_bytes(body["Key"]) + item_bytes(values)
         case "DeleteItem":
             yield 1
         case "BatchWriteItem":
             for request in (request for requests in body["RequestItems"].values() for request in requests):
-                yield item_bytes(_binary(request["PutRequest"]["Item"])) if "PutRequest" in request else 1
+                yield item_bytes(unpacked(request["PutRequest"]["Item"])) if "PutRequest" in request else 1
 
 
-def _found(parsed: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+def found(parsed: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
     if "Item" in parsed:
         yield parsed["Item"]
     yield from parsed.get("Items", ())
@@ -70,8 +68,8 @@ def _found(parsed: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
         yield from items
 
 
-def _binary(value: Any) -> Any:
+def unpacked(value: Any) -> Any:
     """On the wire binary is base64; only its length counts."""
     if isinstance(value, dict):
-        return {name: base64.b64decode(part) if name == "B" and isinstance(part, str) else _binary(part) for name, part in value.items()}
-    return [_binary(part) for part in value] if isinstance(value, list) else value
+        return {name: base64.b64decode(part) if name == "B" and isinstance(part, str) else unpacked(part) for name, part in value.items()}
+    return [unpacked(part) for part in value] if isinstance(value, list) else value
