@@ -6,8 +6,8 @@ A list is cut from its front into segments of equal length. What is left of it s
 segment's name is the digest of its bytes, so that equal ones are one; hence only LangGraph's own serializer, which writes equal values
 alike, is served: encrypted bytes are never the same twice.
 
-What the parent of a checkpoint names is there, and is not stored again. Segments that no checkpoint names any more go with their thread, or
-when it is pruned.
+What the parent of a checkpoint names is there, and is not stored again; nor what the ancestor names that a delta channel is rebuilt from.
+Segments that no checkpoint names any more go with their thread, or when it is pruned.
 """
 
 from __future__ import annotations
@@ -57,24 +57,24 @@ class Segments:
         """Stores the new segments of a checkpoint's long lists → the checkpoint with what is left of them, and their segments."""
         if type(serde) is not JsonPlusSerializer:
             return checkpoint, {}
-        left: dict[str, Any] = {}
+        values, left = checkpoint["channel_values"], dict[str, Any]()
         found: dict[str, dict[str, Packed]] = {}
-        for channel, value in checkpoint["channel_values"].items():
+        for channel, value in values.items():
             elements = _list_of(value) or []
             if cut := _segments(serde, elements):
                 found[channel] = cut
                 left[channel] = _with(value, elements[_length(len(elements)) * len(cut) :])
-        if not found:
-            return checkpoint, {}
-        self._store(parent, {digest: packed for cut in found.values() for digest, packed in cut.items()}, expiry)
-        named = {channel: tuple(cut) for channel, cut in found.items()}
-        self.known.names(parent._replace(checkpoint_id=checkpoint["id"]), named)
-        return cast(Checkpoint, {**checkpoint, "channel_values": {**checkpoint["channel_values"], **left}}), named
-
-    def _store(self, parent: keys.Address, segments: Mapping[str, Packed], expiry: Item) -> None:
         there = self.known.of(parent)
+        self._store(parent, {digest: packed for cut in found.values() for digest, packed in cut.items()}, there, expiry)
+        named = {channel: tuple(cut) for channel, cut in found.items()}
+        kept = {channel: digests for channel, digests in there.items() if channel not in values}
+        self.known.names(parent._replace(checkpoint_id=checkpoint["id"]), {**kept, **named})
+        return cast(Checkpoint, {**checkpoint, "channel_values": {**values, **left}}) if named else checkpoint, named
+
+    def _store(self, parent: keys.Address, segments: Mapping[str, Packed], there: Named, expiry: Item) -> None:
+        old = {digest for digests in there.values() for digest in digests}
         stored_at: Item = {"at": {"N": str(int(now()))}}
-        new = {digest: compressed(packed) for digest, packed in segments.items() if digest not in there}
+        new = {digest: compressed(packed) for digest, packed in segments.items() if digest not in old}
         self.table.put_many(
             {"pk": {"S": parent.pk}, "sk": {"S": keys.segment_key(digest)}, **packed.inline["M"], **stored_at, **expiry}
             for digest, packed in new.items()
@@ -111,21 +111,24 @@ class Known:
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._named: OrderedDict[tuple[str, str, str | None], frozenset[str]] = OrderedDict()
+        self._named: OrderedDict[tuple[str, str, str | None], Named] = OrderedDict()
         self._contents: OrderedDict[tuple[str, str], Packed] = OrderedDict()
         self._bytes = 0
 
     def names(self, at: keys.Address, named: Named) -> None:
+        """A checkpoint names these, or is rebuilt from one that does."""
+        own = at.pk, at.namespace, at.checkpoint_id
         with self._lock:
-            self._named[at.pk, at.namespace, at.checkpoint_id] = frozenset(digest for digests in named.values() for digest in digests)
-            self._named.move_to_end((at.pk, at.namespace, at.checkpoint_id))
+            if named:
+                self._named[own] = {**self._named.get(own, {}), **named}
+                self._named.move_to_end(own)
             while len(self._named) > REMEMBERED:
                 self._named.popitem(last=False)
 
-    def of(self, at: keys.Address) -> frozenset[str]:
-        """Those that a checkpoint names; none, if that is not known."""
+    def of(self, at: keys.Address) -> Named:
+        """Those of a checkpoint; none, if that is not known."""
         with self._lock:
-            return self._named.get((at.pk, at.namespace, at.checkpoint_id), frozenset())
+            return self._named.get((at.pk, at.namespace, at.checkpoint_id), {})
 
     def content(self, pk: str, segments: Mapping[str, Packed]) -> None:
         with self._lock:

@@ -68,6 +68,37 @@ def test_what_is_there_is_not_stored_again(dynamo: Dynamo, make_saver: MakeSaver
     assert len(stored(dynamo)) == 4
 
 
+def test_a_delta_history_stores_what_is_new_of_it(dynamo: Dynamo, make_saver: MakeSaver) -> None:
+    """Its snapshots are far apart: what lies between them names nothing, and is rebuilt from the one that does."""
+    at = put(make_saver(), config("t"), {"log": _DeltaSnapshot(history(100))})
+    for reads in (True, False):
+        client = dynamo.fresh_client()
+        saver = make_saver(client=client)
+        middle = put(saver, at)
+        if reads:
+            saver = make_saver(client=client)
+            (seed,) = (found["seed"] for found in saver.get_delta_channel_history(config=middle, channels=["log"]).values())
+            assert seed == _DeltaSnapshot(history(100))
+        recorder = Recorder(client)
+        put(saver, put(saver, middle), {"log": _DeltaSnapshot(history(140))})
+        batches = [request["RequestItems"] for name, request in recorder.calls if name == "BatchWriteItem"]
+        assert [len(requests) for batch in batches for requests in batch.values()] == [1 if reads else 4]
+
+
+def test_a_channel_that_has_become_short_names_nothing_more(dynamo: Dynamo, make_saver: MakeSaver) -> None:
+    """What an ancestor named may have been swept since: it is stored again when the list comes back."""
+    saver = make_saver()
+    at = put(saver, config("t"), {"log": history(100)})
+    at = put(saver, at, {"log": []})
+    for item in dynamo.items():
+        if item["sk"]["S"].startswith(keys.SEGMENTS):
+            dynamo.client.put_item(TableName=dynamo.checkpoints, Item={**item, "at": {"N": "1"}})
+    saver.prune(["t"])
+    assert stored(dynamo) == []
+    at = put(saver, at, {"log": history(100)})
+    assert value(make_saver(), at) == history(100)
+
+
 @settings(max_examples=8, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     steps=st.lists(st.tuples(st.sampled_from(["append", "drop", "change", "reread"]), st.integers(0, 120)), min_size=1, max_size=5),
