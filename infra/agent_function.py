@@ -25,7 +25,7 @@ from infra.observability import agent_alarms
 HANDLER = "functions.entry.app"
 ALIAS = "live"
 NAG = "AwsSolutions::AwsSolutions-"
-TABLE_ACTIONS = ("BatchWriteItem", "DeleteItem", "GetItem", "PutItem", "Query", "UpdateItem")
+TABLE_ACTIONS = ("BatchGetItem", "BatchWriteItem", "DeleteItem", "GetItem", "PutItem", "Query", "UpdateItem")
 OBJECT_ACTIONS = ("DeleteObject", "GetObject", "PutObject")
 READING_ACTIONS = ("GetObject",)
 # What a browser sends to an agent: AG-UI's POST, and SigV4's own headers where the URL is signed.

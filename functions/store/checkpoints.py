@@ -32,12 +32,14 @@ from functions.store import keys
 from functions.store.claims import Claims
 from functions.store.clients import ASYNC_THREADS, Calls, dynamodb_client, s3_client
 from functions.store.epochs import Epochs
+from functions.store.gathering import Gathering, Outbox, Store, store_all
 from functions.store.history import delta_history
 from functions.store.holding import Holding
 from functions.store.leases import Grant, Leases
 from functions.store.payloads import Chunks, Objects, Payloads
 from functions.store.reading import Reader, Record
 from functions.store.remembered import Remembered
+from functions.store.segments import Known, Segments
 from functions.store.table import Table
 from functions.store.upkeep import Upkeep
 from functions.store.writing import Writer
@@ -80,11 +82,13 @@ class DynamoDBSaver(BaseCheckpointSaver[Any]):
         self._table = Table(table_name, client or dynamodb_client(endpoint_url, region_name), Calls())
         objects = Objects(objects_client or s3_client(endpoint_url, region_name), bucket, table_name) if bucket else None
         self._payloads = Payloads(Chunks(self._table), objects)
+        self._segments = Segments(self._table, Known())
         self._threads = ThreadPoolExecutor(ASYNC_THREADS, thread_name_prefix="checkpoints")
         self._principal = ""
         self._epochs = Epochs()
         self._holding: Holding | None = None
         self._kept_alive: set[str] | None = None
+        self._gathering: Gathering | None = None
         self.ttl_seconds = ttl_seconds
 
     def for_principal(self, principal: str) -> DynamoDBSaver:
@@ -94,21 +98,21 @@ class DynamoDBSaver(BaseCheckpointSaver[Any]):
         return view
 
     def held(self, grant: Grant, holding: Holding) -> DynamoDBSaver:
-        """The same saver for one run, which has the lease of its thread: it writes in the lease's epoch, and not without the lease; and it
-        reads nothing twice."""
+        """The same saver for one run, which has the lease of its thread: it writes in the lease's epoch, and not without the lease; reads
+        nothing twice; and stores in one call what it is asked to store at one moment."""
         view = copy.copy(self)
         view._holding, view._epochs, view._kept_alive = holding, Epochs({grant.pk: grant.epoch}), set()
         view._table = Remembered(self._table.name, self._table.client, self._table.calls, grant.pk, grant.epoch)
+        view._gathering = Gathering(lambda stores: view.in_thread(view._store_together, stores))
         return view
 
     # `with_allowlist` copies the saver and sets another `serde`: the parts are made for each call from what the saver has then.
     @property
     def _reader(self) -> Reader:
-        return Reader(self._table, self._payloads, self.serde, self._epochs)
+        return Reader(self._table, self._payloads, self._segments, self.serde, self._epochs)
 
-    @property
-    def _writer(self) -> Writer:
-        return Writer(self._table, self._payloads, self.serde, self.ttl_seconds)
+    def _writer(self, table: Table) -> Writer:
+        return Writer(table, self._payloads, self._segments, self.serde, self.ttl_seconds)
 
     @property
     def leases(self) -> Leases:
@@ -211,15 +215,25 @@ class DynamoDBSaver(BaseCheckpointSaver[Any]):
         self, config: RunnableConfig, checkpoint: Checkpoint, metadata: CheckpointMetadata, new_versions: ChannelVersions
     ) -> RunnableConfig:
         """Stores the checkpoint whole; `new_versions` is not needed for that."""
-        address = self._address(config)
         with self._writing():
-            self._writer.checkpoint(self._own(address), checkpoint, _metadata(config, metadata))
-        return address.config(checkpoint["id"])
+            self._put(config, checkpoint, metadata, self._table)
+        return self._address(config).config(checkpoint["id"])
+
+    def _put(self, config: RunnableConfig, checkpoint: Checkpoint, metadata: CheckpointMetadata, table: Table) -> None:
+        self._writer(table).checkpoint(self._own(self._address(config)), checkpoint, _metadata(config, metadata))
 
     def put_writes(self, config: RunnableConfig, writes: Sequence[tuple[str, Any]], task_id: str, task_path: str = "") -> None:
         """One call for up to 50 writes. A position that is taken keeps its value; error, interrupt, resume and schedule overwrite."""
         with self._writing():
-            self._writer.pending(self._own(self._address(config)), writes, task_id, task_path)
+            self._put_writes(config, writes, task_id, task_path, self._table)
+
+    def _put_writes(self, config: RunnableConfig, writes: Sequence[tuple[str, Any]], task_id: str, task_path: str, table: Table) -> None:
+        self._writer(table).pending(self._own(self._address(config)), writes, task_id, task_path)
+
+    def _store_together(self, stores: Sequence[Store]) -> Sequence[BaseException | None]:
+        held = cast(Remembered, self._table)
+        with self._writing():
+            return store_all(Outbox(held.name, held.client, held.calls, held.pk, held.epoch, held.memory), stores)
 
     def delete_thread(self, thread_id: str) -> None:
         self._upkeep.delete_thread(str(thread_id))
@@ -275,10 +289,19 @@ class DynamoDBSaver(BaseCheckpointSaver[Any]):
     async def aput(
         self, config: RunnableConfig, checkpoint: Checkpoint, metadata: CheckpointMetadata, new_versions: ChannelVersions
     ) -> RunnableConfig:
-        return await self.in_thread(self.put, config, checkpoint, metadata, new_versions)
+        if self._gathering is None:
+            return await self.in_thread(self.put, config, checkpoint, metadata, new_versions)
+        address = self._address(config)
+        await self._gathering.add((address.namespace, checkpoint["id"]), partial(self._put, config, checkpoint, metadata))
+        return address.config(checkpoint["id"])
 
     async def aput_writes(self, config: RunnableConfig, writes: Sequence[tuple[str, Any]], task_id: str, task_path: str = "") -> None:
-        await self.in_thread(self.put_writes, config, writes, task_id, task_path)
+        if self._gathering is None:
+            await self.in_thread(self.put_writes, config, writes, task_id, task_path)
+        else:
+            address = self._address(config)
+            whose = (address.namespace, address.checkpoint_id, task_id)
+            await self._gathering.add(whose, partial(self._put_writes, config, writes, task_id, task_path))
 
     async def adelete_thread(self, thread_id: str) -> None:
         await self.in_thread(self.delete_thread, thread_id)

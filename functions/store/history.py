@@ -9,6 +9,7 @@ from langgraph.checkpoint.base import DeltaChannelHistory
 from functions.store import keys
 from functions.store.errors import AncestorMissing
 from functions.store.reading import Reader, Record
+from functions.store.segments import named_by
 from functions.store.writes import slots
 
 AT_ONCE = 32
@@ -22,16 +23,18 @@ class BrokenChain(Exception):
 def delta_history(reader: Reader, address: keys.Address, channels: Sequence[str]) -> dict[str, DeltaChannelHistory]:
     """What `BaseCheckpointSaver.get_delta_channel_history` specifies. Raises `AncestorMissing` instead of leaving out what is lost."""
     try:
-        return _history(reader, _chains(reader, address), channels)
+        return _history(reader, address, _chains(reader, address), channels)
     except BrokenChain:
-        return _history(reader, _one_by_one(reader, address), channels)
+        return _history(reader, address, _one_by_one(reader, address), channels)
 
 
-def _history(reader: Reader, chains: Iterator[list[Record]], channels: Sequence[str]) -> dict[str, DeltaChannelHistory]:
+def _history(
+    reader: Reader, address: keys.Address, chains: Iterator[list[Record]], channels: Sequence[str]
+) -> dict[str, DeltaChannelHistory]:
     found: dict[str, DeltaChannelHistory] = {channel: {"writes": []} for channel in channels}
     missing = set(channels)
     for chain in chains:
-        _collect(reader, chain, missing, found)
+        _collect(reader, address, chain, missing, found)
         if not missing:
             break
     for entry in found.values():
@@ -73,7 +76,9 @@ def _one_by_one(reader: Reader, address: keys.Address) -> Iterator[list[Record]]
         target = chain[0]
 
 
-def _collect(reader: Reader, chain: Sequence[Record], missing: set[str], found: dict[str, DeltaChannelHistory]) -> None:
+def _collect(
+    reader: Reader, address: keys.Address, chain: Sequence[Record], missing: set[str], found: dict[str, DeltaChannelHistory]
+) -> None:
     """Adds the ancestors' writes, newest first, until each channel meets its seed."""
     pending = reader.writes_of(chain)
     for ancestor in chain:
@@ -83,6 +88,8 @@ def _collect(reader: Reader, chain: Sequence[Record], missing: set[str], found: 
             if slot.channel in missing:
                 found[slot.channel]["writes"].append(reader.pending_write(ancestor, slot))
         values = reader.state(ancestor)["channel_values"]
-        for channel in missing & values.keys():
+        seeds = missing & values.keys()
+        for channel in seeds:
             found[channel]["seed"] = values[channel]
+        reader.segments.known.names(address, {channel: cut for channel, cut in named_by(ancestor.item).items() if channel in seeds})
         missing.difference_update(values)

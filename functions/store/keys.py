@@ -4,6 +4,7 @@
     sk  c!<namespace>!<epoch>!<checkpoint>                      one checkpoint
         w!<namespace>!<epoch>!<checkpoint>!<task>!<bucket>      the pending writes of one task
         p!<namespace>!<epoch>!<checkpoint>!<token>!<number>     a chunk of a payload that is too large for its item
+        s!<digest>                                              a segment of long lists (`functions.store.segments`)
         l!                                                      the lease of the thread's run (`functions.store.leases`)
         a!<interrupt>                                           the answer that a question was given (`functions.store.claims`)
         k!<idempotency key>                                     the run that a request has started
@@ -107,10 +108,19 @@ def chunks_prefix(namespace: str, checkpoint_id: str, epoch: int = 0) -> str:
 
 
 LEASE = "l!"
+SEGMENTS = "s!"
 
 
 def answer_key(interrupt_id: str) -> str:
     return f"a!{encode(interrupt_id, LONGEST_ID)}"
+
+
+def segment_key(digest: str) -> str:
+    return f"{SEGMENTS}{digest}"
+
+
+def is_segment(sort_key: str) -> bool:
+    return sort_key.startswith(SEGMENTS)
 
 
 def request_key(idempotency_key: str) -> str:

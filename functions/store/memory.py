@@ -77,6 +77,15 @@ class Memory:
                 self._torn.add(key)
             self._under_way[key] += 1
 
+    def begin_new(self, key: str) -> bool:
+        """The same, if there is no such item and no other write of it is under way."""
+        with self._lock:
+            known = any(low <= key <= high for low, high in self._intervals)
+            if not known or key in self._items or self._under_way[key]:
+                return False
+            self._under_way[key] = 1
+            return True
+
     def end(self, key: str, item: Item | None) -> None:
         """It is over; the item as the table has it now, or None if that is not known."""
         with self._lock:

@@ -20,7 +20,8 @@ class Move:
 
     def __call__(self, item: Item) -> Item:
         moved = {name: value for name, value in item.items() if name != "id_thread"}
-        moved |= {"pk": {"S": self.pk}, "sk": {"S": keys.in_epoch(item["sk"]["S"], self.epoch)}}
+        sort_key = item["sk"]["S"]
+        moved |= {"pk": {"S": self.pk}, "sk": {"S": sort_key if keys.is_segment(sort_key) else keys.in_epoch(sort_key, self.epoch)}}
         if keys.thread_of(self.pk) is None:
             moved["id_thread"] = {"S": self.thread_id}
         for name, value in moved.items():

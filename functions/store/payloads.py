@@ -50,11 +50,20 @@ class Packed:
 
 def pack(serde: SerializerProtocol, value: Any) -> Packed:
     kind, data = serde.dumps_typed(value)
-    if len(data) >= WORTH_COMPRESSING:
-        smaller = zlib.compress(data)
-        if len(smaller) < 0.9 * len(data):
-            return Packed(kind, smaller, True)
-    return Packed(kind, data, False)
+    return compressed(Packed(kind, data, False))
+
+
+def compressed(packed: Packed) -> Packed:
+    """Smaller, where that is worth it."""
+    if len(packed.data) >= WORTH_COMPRESSING:
+        smaller = zlib.compress(packed.data)
+        if len(smaller) < 0.9 * len(packed.data):
+            return Packed(packed.kind, smaller, True)
+    return packed
+
+
+def opened(serde: SerializerProtocol, packed: Packed) -> Any:
+    return serde.loads_typed((packed.kind, zlib.decompress(packed.data) if packed.compressed else packed.data))
 
 
 def too_large(packed: Mapping[str, Packed], limit: int = INLINE_BYTES) -> list[str]:
@@ -173,8 +182,7 @@ class Payloads:
 
     def open(self, serde: SerializerProtocol, address: keys.Address, checkpoint_id: str, cell: Item) -> Any:
         content = cell["M"]
-        data = self._bytes(address, checkpoint_id, content)
-        return serde.loads_typed((content["t"]["S"], zlib.decompress(data) if "z" in content else data))
+        return opened(serde, Packed(content["t"]["S"], self._bytes(address, checkpoint_id, content), "z" in content))
 
     def _bytes(self, address: keys.Address, checkpoint_id: str, content: Item) -> bytes:
         if "b" in content:

@@ -15,6 +15,7 @@ from functions.store import keys
 from functions.store.epochs import Current, Epochs, current
 from functions.store.expiry import alive
 from functions.store.payloads import Payloads
+from functions.store.segments import Segments, named_by
 from functions.store.table import Item, Table
 from functions.store.writes import Slot, slots
 
@@ -62,6 +63,7 @@ class Reader:
 
     table: Table
     payloads: Payloads
+    segments: Segments
     serde: SerializerProtocol
     epochs: Epochs
 
@@ -213,7 +215,10 @@ class Reader:
         )
 
     def state(self, found: Record) -> Any:
-        return self.payloads.open(self.serde, found.address, found.checkpoint_id, found.item["state"])
+        """The checkpoint itself. One with segments has them under another name, so that no reader takes what is left for the whole."""
+        named = named_by(found.item)
+        left = self.payloads.open(self.serde, found.address, found.checkpoint_id, found.item["rest" if named else "state"])
+        return self.segments.join(self.serde, found.address, left, named) if named else left
 
     def pending_write(self, found: Record, slot: Slot) -> PendingWrite:
         at = found.address._replace(epoch=slot.epoch)

@@ -53,16 +53,16 @@ class Remembered(Table):
         try:
             if new:
                 super().update(pk, sk, **request)
-                stored = {"pk": {"S": pk}, "sk": {"S": sk}, **_set(request["ExpressionAttributeValues"])}
+                stored = whole(pk, sk, request)
             else:
                 stored = super().update(pk, sk, ReturnValues="ALL_NEW", **request)
         finally:
             self.memory.end(sk, stored)
         return {}
 
-    def delete(self, pk: str, sk: str) -> None:
+    def delete(self, pk: str, sk: str, **request: Any) -> None:
         try:
-            super().delete(pk, sk)
+            super().delete(pk, sk, **request)
         finally:
             self.memory.forget()
 
@@ -139,6 +139,7 @@ class Remembered(Table):
         return keys.after(f"w{keys.in_epoch(sort_key, epoch)[1:]}!")
 
 
-def _set(values: Item) -> Item:
-    """The attributes of an item that an update makes: in ours each value is set to the attribute of its name."""
-    return {name.removeprefix(":"): value for name, value in values.items()}
+def whole(pk: str, sk: str, request: dict[str, Any]) -> Item:
+    """The item that such an update makes where there is none: ours set each value to the attribute of its name."""
+    values: Item = request["ExpressionAttributeValues"]
+    return {"pk": {"S": pk}, "sk": {"S": sk}, **{name.removeprefix(":"): value for name, value in values.items()}}

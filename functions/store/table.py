@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import random
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from functions.store.errors import Throttled, explained
@@ -20,6 +21,7 @@ Item = dict[str, Any]
 """An item as the wire has it: attribute name to `{"S": …}`, `{"B": …}` …"""
 
 BATCH_ITEMS = 25
+BATCH_READS = 100
 BATCH_BYTES = 8 * 1024 * 1024
 BATCH_ATTEMPTS = 9
 
@@ -39,9 +41,28 @@ class Table:
         with self._explained():
             return self.client.get_item(TableName=self.name, Key=_key(pk, sk), ConsistentRead=True).get("Item")
 
-    def delete(self, pk: str, sk: str) -> None:
+    def get_many(self, pk: str, sks: Sequence[str]) -> dict[str, Item]:
+        """Sort key → item, of those that are there, in as few calls as DynamoDB allows."""
+        batches = [sks[start : start + BATCH_READS] for start in range(0, len(sks), BATCH_READS)]
+        return {item["sk"]["S"]: item for found in self.calls.each(partial(self._read_batch, pk), batches) for item in found}
+
+    def _read_batch(self, pk: str, sks: Sequence[str]) -> list[Item]:
+        found: list[Item] = []
+        left: Any = {"Keys": [_key(pk, sk) for sk in sks], "ConsistentRead": True}
+        for attempt in range(BATCH_ATTEMPTS):
+            with self._explained():
+                answer: Any = self.client.batch_get_item(RequestItems={self.name: left})
+            found += answer["Responses"].get(self.name, [])
+            left = answer.get("UnprocessedKeys", {}).get(self.name)
+            if not left:
+                return found
+            _back_off(attempt)
+        raise self._left(len(left["Keys"]), len(sks), "reads of")
+
+    def delete(self, pk: str, sk: str, **request: Any) -> None:
+        """`request`: DeleteItem's own arguments, as its condition."""
         with self._explained():
-            self.client.delete_item(TableName=self.name, Key=_key(pk, sk))
+            self.client.delete_item(TableName=self.name, Key=_key(pk, sk), **request)
 
     def put(self, item: Item, **request: Any) -> None:
         """`request`: PutItem's own arguments, as its condition."""
@@ -105,11 +126,18 @@ class Table:
                 left = self.client.batch_write_item(RequestItems={self.name: left}).get("UnprocessedItems", {}).get(self.name, [])
             if not left:
                 return
-            time.sleep(random.uniform(0.5, 1) * min(0.05 * 2**attempt, 3.0))
-        raise Throttled(
-            f"DynamoDB left {len(left)} of {len(requests)} writes to table {self.name!r} undone {BATCH_ATTEMPTS} times in a row. "
+            _back_off(attempt)
+        raise self._left(len(left), len(requests), "writes to")
+
+    def _left(self, left: int, asked: int, what: str) -> Throttled:
+        return Throttled(
+            f"DynamoDB left {left} of {asked} {what} table {self.name!r} undone {BATCH_ATTEMPTS} times in a row. "
             "The table is throttled: use on-demand capacity or raise its limit, then repeat the call."
         )
+
+
+def _back_off(attempt: int) -> None:
+    time.sleep(random.uniform(0.5, 1) * min(0.05 * 2**attempt, 3.0))
 
 
 def _key(pk: str, sk: str) -> Item:

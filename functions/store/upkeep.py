@@ -6,15 +6,17 @@ import logging
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 from botocore.exceptions import ClientError
 
 from functions.store import keys
 from functions.store.epochs import current
 from functions.store.errors import refused
-from functions.store.expiry import alive, expiring
+from functions.store.expiry import alive, expiring, now
 from functions.store.moving import Move
 from functions.store.reading import HEADERS, Reader, Record, record
+from functions.store.segments import named_by
 from functions.store.table import Item
 
 logger = logging.getLogger(__name__)
@@ -22,6 +24,8 @@ logger = logging.getLogger(__name__)
 EVERYTHING = ("!", "~")
 """Range over every sort key of a partition."""
 AT_ONCE = 25
+SWEPT_AFTER = 3_600
+"""Seconds."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +46,7 @@ class Upkeep:
         if self.reader.payloads.objects:
             self.reader.payloads.objects.delete_thread(pk)
         self.reader.epochs.forget(pk)
+        self.reader.segments.known.forget(pk)
 
     def delete_runs(self, run_ids: Sequence[str]) -> None:
         """Scans the table: there is no index by run."""
@@ -54,6 +59,28 @@ class Upkeep:
         )
         found = [item for page in pages for item in page if item.get("run", {}).get("S") in wanted]
         self._delete_checkpoints(found)
+        for pk in sorted({item["pk"]["S"] for item in found}):
+            self._sweep(pk)
+
+    def _sweep(self, pk: str) -> None:
+        """Deletes the segments that no checkpoint names. Those of the last hour stay: they are stored before the checkpoint that names
+        them."""
+        table, own = self.reader.table, (keys.SEGMENTS, keys.after(keys.SEGMENTS))
+        pages = table.query(pk, *own, ProjectionExpression="sk, #at", ExpressionAttributeNames={"#at": "at"})
+        old = [item for page in pages for item in page if int(item["at"]["N"]) < now() - SWEPT_AFTER]
+        if old:
+            headers = [item for page in table.query(pk, "c!", keys.after("c!"), ProjectionExpression="segs") for item in page]
+            named = {keys.segment_key(digest) for item in headers for digests in named_by(item).values() for digest in digests}
+            table.calls.each(partial(self._delete_segment, pk), [item for item in old if item["sk"]["S"] not in named])
+
+    def _delete_segment(self, pk: str, item: Item) -> None:
+        stored_at = {"ExpressionAttributeNames": {"#at": "at"}, "ExpressionAttributeValues": {":at": item["at"]}}
+        try:
+            self.reader.table.delete(pk, item["sk"]["S"], ConditionExpression="#at = :at", **stored_at)
+        except ClientError as error:
+            if not refused(error):
+                raise
+            logger.debug("segment %s was stored again meanwhile", item["sk"]["S"])
 
     def _delete_checkpoints(self, items: Sequence[Item]) -> None:
         table = self.reader.table
@@ -85,7 +112,9 @@ class Upkeep:
             for item in alive(page)
         ]
         since = {keys.whose(header["sk"]["S"]): keys.place(header["sk"]["S"]).epoch for header in current(headers)}
-        for low, high in (("p!", keys.after("w!")), ("c!", keys.after("c!"))):
+        for page in table.query(source_pk, keys.SEGMENTS, keys.after(keys.SEGMENTS)):
+            table.put_many(move(item) for item in alive(page))
+        for low, high in (("p!", keys.after("p!")), ("w!", keys.after("w!")), ("c!", keys.after("c!"))):
             # in the order of epochs: what a later one holds under the same key counts
             for page in table.query(source_pk, low, high):
                 moved = [move(item) for item in alive(page) if _counts(item, since)]
@@ -112,6 +141,7 @@ class Upkeep:
             needed = self._needed_by(next(iter(checkpoints.values())), checkpoints)
             kept |= {checkpoints[own_id].item["sk"]["S"] for own_id in needed}
         self._delete_checkpoints([item for item in headers if item["sk"]["S"] not in kept])
+        self._sweep(pk)
 
     def _needed_by(self, latest: Record, checkpoints: dict[str, Record]) -> set[str]:
         """Ids of the latest checkpoint and of its ancestors down to the snapshot of each delta channel."""

@@ -51,6 +51,11 @@ def buckets(writes: Sequence[tuple[str, Any]]) -> dict[int, dict[str, tuple[str,
     return {number: found[number] for number in sorted(found, reverse=True)}
 
 
+def is_first(sort_key: str) -> bool:
+    """Of an item of writes: of its task's; a key of another kind is as good."""
+    return not sort_key.startswith("w!") or sort_key.endswith("!00000")
+
+
 def update(task_id: str, cells: Mapping[str, Item], expiry: Item) -> dict[str, Any]:
     """UpdateItem's arguments that fill the slots."""
     settings = [f"{name} = :{name}" if name.startswith("s") else f"{name} = if_not_exists({name}, :{name})" for name in cells]

@@ -14,6 +14,7 @@ from functions.store import keys, writes
 from functions.store.errors import error_code
 from functions.store.expiry import expiring
 from functions.store.payloads import Packed, Payloads, pack
+from functions.store.segments import Segments, attribute
 from functions.store.table import Item, Table
 
 
@@ -23,20 +24,23 @@ class Writer:
 
     table: Table
     payloads: Payloads
+    segments: Segments
     serde: SerializerProtocol
     ttl_seconds: int | None
 
     def checkpoint(self, address: keys.Address, checkpoint: Checkpoint, metadata: CheckpointMetadata) -> None:
         """`address` is the parent's; the checkpoint brings its own id."""
         checkpoint_id = checkpoint["id"]
-        packed = {"state": pack(self.serde, checkpoint), "meta": pack(self.serde, metadata)}
         expiry = expiring(address.pk, self.ttl_seconds)
+        left, named = self.segments.cut(self.serde, address, checkpoint, expiry)
+        packed = {"rest" if named else "state": pack(self.serde, left), "meta": pack(self.serde, metadata)}
         cells = self.payloads.cells(address, checkpoint_id, packed, expiry)
         self.table.put(
             {
                 "pk": {"S": address.pk},
                 "sk": {"S": keys.checkpoint_key(address.namespace, checkpoint_id, address.epoch)},
                 **cells,
+                **attribute(named),
                 **_text("parent", address.checkpoint_id),
                 **_text("run", metadata.get("run_id")),
                 **_hashed_ids(address, checkpoint_id),
