@@ -17,14 +17,13 @@ from constructs import Construct
 
 from functions.store.tables import KNOWLEDGE_FOLDER, TABLES
 from graphs.catalog import AGENTS
-from infra.bundle import BOOTSTRAP, MANIFEST, TASK_ROOT, manifest_of
+from infra.acknowledging import NAG, accept
+from infra.agent_code import code_of_function, is_image, variables_of_code
 from infra.deployment import Deployment
-from infra.model_access import INVOKE_ACTIONS, invoked_arns, read_arns
+from infra.model_access import INVOKE_ACTIONS, decrypting, invoked_arns, read_arns
 from infra.observability import agent_alarms
 
-HANDLER = "functions.entry.app"
 ALIAS = "live"
-NAG = "AwsSolutions::AwsSolutions-"
 TABLE_ACTIONS = ("BatchGetItem", "BatchWriteItem", "DeleteItem", "GetItem", "PutItem", "Query", "UpdateItem")
 OBJECT_ACTIONS = ("DeleteObject", "GetObject", "PutObject")
 READING_ACTIONS = ("GetObject",)
@@ -78,7 +77,7 @@ class AgentFunction(Construct):
         self.function = self._function(stores)
         self.alias = self.function.add_alias(ALIAS)
         self.url = self.alias.add_function_url(
-            auth_type=lambda_.FunctionUrlAuthType.AWS_IAM if deployment.auth == "iam" else lambda_.FunctionUrlAuthType.NONE,
+            auth_type=lambda_.FunctionUrlAuthType.AWS_IAM if deployment.signed_urls else lambda_.FunctionUrlAuthType.NONE,
             invoke_mode=lambda_.InvokeMode.RESPONSE_STREAM,
             cors=_cors(deployment.cors_origins),
         )
@@ -99,6 +98,8 @@ class AgentFunction(Construct):
         role.add_to_policy(_may("s3", ["ListBucket"], [stores.bucket.bucket_arn]))
         for action, arns in self._readable().items():
             role.add_to_policy(iam.PolicyStatement(actions=[action], resources=arns))
+        if keys := self._deployment.kms_keys:
+            role.add_to_policy(iam.PolicyStatement(**decrypting(keys, cdk.Stack.of(self).url_suffix)))
         if models := self._models():
             role.add_to_policy(_may("bedrock", INVOKE_ACTIONS, models))
         return role
@@ -132,9 +133,7 @@ class AgentFunction(Construct):
             "Function",
             description=AGENTS[self.agent].description,
             architecture=lambda_.Architecture.ARM_64,
-            runtime=lambda_.Runtime.PYTHON_3_13,
-            handler=HANDLER,
-            code=self._code(),
+            **code_of_function(self, self.agent, wanted),
             role=self.role,
             environment=self._environment(stores),
             memory_size=wanted.memory_of(self.agent),
@@ -144,37 +143,29 @@ class AgentFunction(Construct):
             logging_format=lambda_.LoggingFormat.JSON,
             application_log_level_v2=lambda_.ApplicationLogLevel[wanted.log_level],
             system_log_level_v2=lambda_.SystemLogLevel.INFO,
-            snap_start=lambda_.SnapStartConf.ON_PUBLISHED_VERSIONS if wanted.snap_start else None,
         )
-
-    def _code(self) -> lambda_.Code:
-        """The agent's bundle. Without it the template is whole, so that it can be read and tested; `infra.app.main` refuses it."""
-        folder = self._deployment.bundle_of(self.agent)
-        if manifest_of(folder) is None:
-            return lambda_.Code.from_inline("raise RuntimeError('this function was deployed without its bundle')")
-        # a new manifest of the same files is not a new version
-        return lambda_.Code.from_asset(str(folder), exclude=[MANIFEST])
 
     def _acknowledge(self, stores: Stores) -> None:
         bucket = cdk.Stack.of(self).get_logical_id(cast(s3.CfnBucket, stores.bucket.node.default_child))
         for folder in self._folders():
-            _accept(self.role, f"{NAG}IAM5[Resource::<{bucket}.Arn>/{folder}/*]", "Object names below the folder are made at run time.")
+            accept(self.role, f"{NAG}IAM5[Resource::<{bucket}.Arn>/{folder}/*]", "Object names below the folder are made at run time.")
         for arn in (
             arn for model in self._invoked() for arn in invoked_arns(model, "<AWS::Partition>", "<AWS::Region>", "<AWS::AccountId>")
         ):
             if "*" in arn:
-                _accept(self.role, f"{NAG}IAM5[Resource::{arn}]", "An inference profile sends the call to a region of AWS's choice.")
-        _accept(self.function, f"{NAG}L1", "The version that the locked wheels, their .pyc and the cold start are tested with.")
-
+                accept(self.role, f"{NAG}IAM5[Resource::{arn}]", "An inference profile sends the call to a region of AWS's choice.")
+        if is_image(self.agent, self._deployment):
+            return
+        accept(self.function, f"{NAG}L1", "The version that the locked wheels, their .pyc and the cold start are tested with.")
         if self._deployment.snap_start:
-            _accept(
+            accept(
                 self.function, "Annotation::@aws-cdk/aws-lambda:snapStartRequirePublish", "The alias publishes a version at every change."
             )
 
     def _environment(self, stores: Stores) -> dict[str, str]:
         wanted = self._deployment
         return {
-            "AWS_LAMBDA_EXEC_WRAPPER": f"{TASK_ROOT}/{BOOTSTRAP.as_posix()}",
+            **variables_of_code(self.agent, wanted),
             "AGENTS_NAME": self.agent,
             "AGENTS_MODEL": wanted.model,
             "AGENTS_EMBEDDINGS": wanted.embeddings,
@@ -194,10 +185,6 @@ class AgentFunction(Construct):
             return {}
         rules = {"ISSUER": wanted.jwt_issuer, "AUDIENCE": wanted.jwt_audience, "JWKS_URL": wanted.jwt_jwks_url}
         return {f"AGENTS_JWT_{name}": value for name, value in rules.items() if value}
-
-
-def _accept(scope: Construct, finding: str, reason: str) -> None:
-    cdk.Validations.of(scope).acknowledge(cdk.Acknowledgment(id=finding, reason=reason))
 
 
 def _may(service: str, actions: Sequence[str], resources: Sequence[str]) -> iam.PolicyStatement:

@@ -47,7 +47,8 @@ def _deployment(app: cdk.App) -> Deployment:
 def require_bundles(app: cdk.App) -> None:
     """A function without its code must not reach AWS: raises `SystemExit` with what is missing and the command that makes it."""
     wanted = _deployment(app)
-    problems = [problem for agent in wanted.agents if (problem := shortfall(agent, wanted.bundle_of(agent), wanted.model, wanted.auth))]
+    bundled = [agent for agent in wanted.agents if agent not in wanted.images]
+    problems = [problem for agent in bundled if (problem := shortfall(agent, wanted.bundle_of(agent), wanted.model, wanted.auth))]
     if problems:
         raise SystemExit("\n".join(problems))
 

@@ -32,8 +32,9 @@ _PROGRAMS = (BOOTSTRAP, Path("claude_agent_sdk/_bundled/claude"))
 ZIP_LIMIT = 250 * 2**20
 """Bytes that Lambda takes from a zip, unpacked and with its layers."""
 TASK_ROOT = "/var/task"
+IMAGE = "images/bundle.Dockerfile"
 # The recipe is an input too: a change of these files builds anew.
-_RECIPE = ("bundle.py", "prune.py")
+_RECIPE = ("bundle.py", "prune.py", IMAGE)
 # The page is for trying an agent on a laptop; Lambda serves the agent's URL only.
 _LEFT_OUT = ("functions/web/page",)
 
@@ -111,6 +112,8 @@ def _package(agent: str) -> str:
 
 
 def _copy_code(agent: str, root: Path) -> None:
+    if not AGENTS[agent].fits_zip:
+        shutil.copyfile(Path(__file__).parent / IMAGE, root / "Dockerfile")
     for path in code_of(agent):
         (root / path).parent.mkdir(parents=True, exist_ok=True)
         shutil.copyfile(ROOT / path, root / path)
@@ -141,7 +144,7 @@ def _replace(fresh: Path, out: Path) -> None:
 def _manifest(agent: str, extras: tuple[str, ...], target: Target, requirements: str, *, compiled: bool) -> str:
     """What the bundle was made of. It holds no time and no path, so it is as reproducible as the rest."""
     digest = hashlib.sha256(requirements.encode())
-    for path in [*(Path(__file__).with_name(name) for name in _RECIPE), *(ROOT / p for p in code_of(agent))]:
+    for path in [*(Path(__file__).parent / name for name in _RECIPE), *(ROOT / p for p in code_of(agent))]:
         digest.update(f"\0{path.relative_to(ROOT).as_posix()}\0".encode() + path.read_bytes())
     content = {"agent": agent, "compiled": compiled, "extras": extras, "inputs": digest.hexdigest()}
     return json.dumps(content | {"platform": target.platform, "python": target.python}, indent=2) + "\n"
@@ -181,14 +184,16 @@ def main(argv: Sequence[str] | None = None) -> None:
     parser.add_argument("--auth", default=deployment.auth, choices=AUTH_MODES, help="`jwt` puts its verifier in (default: cdk.json's)")
     options = parser.parse_args(argv)
     logging.basicConfig(level=logging.INFO, format="%(message)s", stream=sys.stderr)
-    for agent in [options.agent] if options.agent else deployment.agents:
+    for agent in [options.agent] if options.agent else [agent for agent in deployment.agents if agent not in deployment.images]:
         folder = options.out or ROOT / deployment.assets
         out = (folder if options.agent and options.out else folder / agent).resolve()
         changed = build(agent, out, model=options.model, auth=options.auth)
         size = size_of(out)
         log.info("%s: %s, %.1f MiB in %s", agent, "built" if changed else "unchanged", size / 2**20, out)
         if size > ZIP_LIMIT:
-            log.warning("%s: Lambda takes %d MiB from a zip; this is for a container image", agent, ZIP_LIMIT // 2**20)
+            log.warning(
+                "%s: Lambda takes %d MiB from a zip; this is for a container image: docker build %s", agent, ZIP_LIMIT // 2**20, out
+            )
 
 
 if __name__ == "__main__":

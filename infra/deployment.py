@@ -11,12 +11,14 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationIn
 
 from functions.settings import Settings, check_jwt, check_secrets
 from graphs.catalog import AGENTS
+from infra.combinations import check_images, check_kms_keys, check_site
 
 ROOT = Path(__file__).resolve().parents[1]
 MEMORY_MB = 1024
 TIMEOUT_SECONDS = 900
 AUTH_MODES = get_args(Settings.model_fields["auth"].annotation)
 DEPLOYABLE = tuple(name for name, spec in AGENTS.items() if spec.fits_zip)
+"""Deployed where nobody names agents: those that need no container image."""
 # `provider` of `AGENTS_MODEL` → the extra of pyproject.toml that carries its client
 PROVIDERS = {"openai": "openai", "deepseek": "deepseek", "anthropic": "anthropic", "bedrock": "bedrock", "bedrock_converse": "bedrock"}
 
@@ -60,7 +62,7 @@ class Deployment(BaseModel):
     model_config = ConfigDict(extra="ignore", frozen=True)
 
     stack: str = Field("agents", description="Name of the CloudFormation stack.")
-    agents: Words = Field(DEPLOYABLE, min_length=1, description="Which agents get a function; by default all whose bundle Lambda takes.")
+    agents: Words = Field(DEPLOYABLE, min_length=1, description="Which agents get a function; by default all that need no container image.")
     model: str = Field("offline", description="Chat model as `provider:model`; also decides what the bundle carries.")
     embeddings: str = Field(
         "", description="Embedding model of knowledge bases: `hashing`, or one of Bedrock beside a chat model of Bedrock."
@@ -78,7 +80,16 @@ class Deployment(BaseModel):
         description="Object: environment variable to the Secrets Manager secret (name or ARN) or SSM parameter (`/name` or ARN) that has "
         "its value; the functions may read these and no others.",
     )
+    kms_keys: Words = Field((), description="ARNs of customer managed KMS keys that the secrets are encrypted with.")
     cors_origins: Words = Field((), description="Browser origins that may call the URLs; none by default.")
+    site: bool = Field(False, description="Page and agents at one CloudFront address; the URLs then take requests from it alone.")
+    domain: str = Field("", description="With `site`: a host name of your own for it.")
+    certificate: str = Field("", description="With `domain`: ARN of its ACM certificate, in us-east-1.")
+    hosted_zone: str = Field("", description="With `domain`: id of the Route 53 zone that gets its records; empty: you write them.")
+    images: Object = Field(
+        default_factory=dict,
+        description="Object: agent to the URI of its image in ECR. Without one an agent over 250 MB is built by Docker at the deploy.",
+    )
     retention_days: Retention = Field(30, description="Days that logs are kept.")
     removal: Literal["retain", "destroy"] = Field("retain", description="What `cdk destroy` does with tables and bucket.")
     table_prefix: str = Field("agents-", pattern=r"^[A-Za-z0-9_.-]*$", description="Prefix of the table names.")
@@ -94,11 +105,6 @@ class Deployment(BaseModel):
         unknown = [name for name in agents if name not in AGENTS]
         if unknown:
             raise ValueError(f"unknown agent {', '.join(unknown)}; known: {', '.join(AGENTS)}")
-        if large := [name for name in agents if not AGENTS[name].fits_zip]:
-            raise ValueError(
-                f"{', '.join(large)} cannot be deployed: the bundle is over the 250 MB that Lambda takes from a zip, layers included. "
-                "README.md, Limits, says where it can run"
-            )
         return tuple(dict.fromkeys(agents))
 
     @field_validator("auth")
@@ -136,9 +142,21 @@ class Deployment(BaseModel):
             check_jwt(self.jwt_issuer, self.jwt_audience, self.jwt_jwks_url)
         return self
 
+    @model_validator(mode="after")
+    def _go_together(self) -> Self:
+        check_site(site=self.site, auth=self.auth, domain=self.domain, certificate=self.certificate, hosted_zone=self.hosted_zone)
+        check_kms_keys(self.kms_keys, self.secrets)
+        check_images(self.images, self.agents)
+        return self
+
     @property
     def keeps_data(self) -> bool:
         return self.removal == "retain"
+
+    @property
+    def signed_urls(self) -> bool:
+        """Whether the function URLs ask for SigV4: the caller's own, or CloudFront's."""
+        return self.auth == "iam" or self.site
 
     def bundle_of(self, agent: str) -> Path:
         """Absolute folder of the agent's bundle, whether or not it was built."""

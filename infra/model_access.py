@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Mapping
+from typing import Any
 
 from functions.settings import is_parameter
 
@@ -40,6 +41,14 @@ def read_arns(secrets: Mapping[str, str], partition: str, region: str, account: 
         arn = source if source.startswith("arn:") else f"arn:{partition}:{kind.format(region, account, source)}"
         found.setdefault(action, []).append(arn)
     return found
+
+
+def decrypting(keys: Collection[str], url_suffix: str) -> dict[str, Any]:
+    """The policy statement (`iam.PolicyStatement`'s arguments) that opens secrets encrypted with `keys`, and nothing else: the keys answer
+    where Secrets Manager or Parameter Store of their region asks on the role's behalf."""
+    regions = sorted({key.split(":")[3] for key in keys})
+    services = [f"{service}.{region}.{url_suffix}" for region in regions for service in ("secretsmanager", "ssm")]
+    return {"actions": ["kms:Decrypt"], "resources": sorted(keys), "conditions": {"StringEquals": {"kms:ViaService": services}}}
 
 
 def invoked_arns(model: str, partition: str, region: str, account: str) -> list[str]:

@@ -8,9 +8,12 @@ from aws_cdk import aws_s3 as s3
 from constructs import Construct
 
 from functions.store.tables import TABLES, LocalIndex, TableSchema
+from infra.acknowledging import NAG, accept
 from infra.agent_function import AgentFunction, Stores
 from infra.deployment import Deployment
+from infra.listing import PREFIX
 from infra.observability import Dashboard
+from infra.site import Site
 
 
 class AgentStack(cdk.Stack):
@@ -25,6 +28,7 @@ class AgentStack(cdk.Stack):
         stores = Stores(self.tables, self.bucket)
         self.agents = {agent: AgentFunction(self, agent, deployment, stores) for agent in deployment.agents}
         Dashboard(self, "Dashboard", aliases={name: agent.alias for name, agent in self.agents.items()}, tables=self.tables)
+        self.site = Site(self, "Site", deployment, {name: agent.url for name, agent in self.agents.items()}) if deployment.site else None
         self._outputs()
 
     def _table(self, key: str, schema: TableSchema) -> dynamodb.TableV2:
@@ -57,12 +61,16 @@ class AgentStack(cdk.Stack):
             removal_policy=self._removal,
         )
         reason = "Only the functions' roles reach it, and each logs its requests; CloudTrail data events give an audit where one is due."
-        cdk.Validations.of(bucket).acknowledge(cdk.Acknowledgment(id="AwsSolutions-S1", reason=reason))
+        accept(bucket, f"{NAG}S1", reason)
         return bucket
 
     def _outputs(self) -> None:
         for name, agent in self.agents.items():
-            cdk.CfnOutput(self, f"{name}Url", value=agent.url.url, description=f"Function URL of {name}")
+            # behind CloudFront the function's own address answers nobody else
+            value = f"{self.site.url}{PREFIX}{name}/" if self.site else agent.url.url
+            cdk.CfnOutput(self, f"{name}Url", value=value, description=f"Where {name} is called")
+        if self.site:
+            cdk.CfnOutput(self, "pageUrl", value=self.site.url, description="The page that talks to the agents")
         for key, table in self.tables.items():
             cdk.CfnOutput(self, f"{key}Table", value=table.table_name)
         cdk.CfnOutput(self, "payloadsBucket", value=self.bucket.bucket_name)

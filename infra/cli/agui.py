@@ -10,7 +10,7 @@ from urllib.parse import quote, urlsplit
 
 import httpx
 
-from infra.cli.signing import Bearer, signer_for
+from infra.cli.signing import Bearer, hash_body, signer_for
 
 Event = dict[str, Any]
 LOCAL_HOSTS = ("127.0.0.1", "localhost", "::1")
@@ -35,7 +35,9 @@ class Agent:
         if token and parts.scheme != "https" and host not in LOCAL_HOSTS:
             raise NoAnswer(f"A token goes over https only, and {url} is not.")
         # a proxy of the environment is for the world outside, never for this machine
-        self._client = httpx.Client(timeout=TIMEOUT, trust_env=host not in LOCAL_HOSTS, auth=Bearer(token) if token else signer_for(host))
+        trusts = host not in LOCAL_HOSTS
+        auth, hooks = Bearer(token) if token else signer_for(host), {"request": [hash_body]}
+        self._client = httpx.Client(timeout=TIMEOUT, trust_env=trusts, auth=auth, event_hooks=hooks)
 
     def run(self, body: Event) -> Iterator[Event]:
         """POSTs a RunAgentInput and yields the events as they come. Raises `NoAnswer`."""

@@ -1,4 +1,5 @@
-"""What proves to a function URL who is calling: SigV4 with the credentials that the AWS tools use, or a bearer token."""
+"""What a function URL is sent beside the request: the body's hash, and a proof of who is calling, which is SigV4 with the credentials that
+the AWS tools use, or a bearer token."""
 
 from __future__ import annotations
 
@@ -9,6 +10,15 @@ from collections.abc import Generator
 import httpx
 
 _FUNCTION_URL = re.compile(r".+\.lambda-url\.([a-z0-9-]+)\.on\.aws")
+
+
+HASH = "x-amz-content-sha256"
+
+
+def hash_body(request: httpx.Request) -> None:
+    """An event hook for httpx. Lambda takes no unsigned body, and CloudFront before it signs this header instead of reading one."""
+    if request.content:
+        request.headers[HASH] = hashlib.sha256(request.content).hexdigest()
 
 
 class SigV4(httpx.Auth):
@@ -26,8 +36,7 @@ class SigV4(httpx.Auth):
 
         credentials = Session().get_credentials()
         if credentials is not None:
-            # Lambda does not take an unsigned payload
-            hashed = {"x-amz-content-sha256": hashlib.sha256(request.content).hexdigest()}
+            hashed = {HASH: hashlib.sha256(request.content).hexdigest()}
             signed = AWSRequest(request.method, str(request.url), headers=hashed, data=request.content)
             SigV4Auth(credentials, "lambda", self._region).add_auth(signed)
             request.headers.update(dict(signed.headers.items()))

@@ -13,6 +13,7 @@ from pathlib import Path
 
 from functions.settings import Settings, get_settings
 from graphs.catalog import AGENTS
+from infra.listing import listed
 from infra.local.cors import LOOPBACK, Cors
 from infra.local.front import Front, Site
 from infra.local.listener import bind
@@ -149,23 +150,12 @@ async def reloading(pool: Pool, options: Options, console: Console) -> AsyncIter
 
 
 def site(options: Options, settings: Settings, listener: socket.socket) -> Site:
-    offline = settings.model == "offline"
-    listed = {
-        name: {
-            "name": name,
-            "title": AGENTS[name].title,
-            "description": AGENTS[name].description,
-            "url": f"agents/{name}/",
-            "offline": offline,
-            "prompts": AGENTS[name].prompts,
-            "routes": AGENTS[name].routes,
-            **({"auth": "jwt"} if settings.auth == "jwt" else {}),
-            "unavailable": AGENTS[name].unavailable(settings.chat_model),
-        }
+    agents = {
+        name: listed(name, model=settings.model, auth=settings.auth) | {"unavailable": AGENTS[name].unavailable(settings.chat_model)}
         for name in options.agents
     }
     cors = Cors(allow_origins=options.cors_origins, loopback=True)
-    return Site(agents=listed, page=PAGE, cors=cors, hosts=hosts(options.host, listener))
+    return Site(agents=agents, page=PAGE, cors=cors, hosts=hosts(options.host, listener))
 
 
 def hosts(asked: str, listener: socket.socket) -> frozenset[str] | None:

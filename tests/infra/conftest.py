@@ -21,12 +21,18 @@ def fake_bundle(folder: Path, text: str = "", extras: tuple[str, ...] = ()) -> P
     return folder
 
 
+def fake_bundles(root: Path) -> Path:
+    """One for each agent, below `root`."""
+    for agent, spec in AGENTS.items():
+        bundle = fake_bundle(root / agent, agent, spec.extras)
+        if not spec.fits_zip:
+            (bundle / "Dockerfile").write_text("FROM scratch\n", encoding="utf-8")
+    return root
+
+
 @pytest.fixture(scope="session")
 def assets(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    root = tmp_path_factory.mktemp("assets")
-    for agent, spec in AGENTS.items():
-        fake_bundle(root / agent, agent, spec.extras)
-    return root
+    return fake_bundles(tmp_path_factory.mktemp("assets"))
 
 
 @pytest.fixture(scope="session")

@@ -13,12 +13,60 @@ from infra import bundle
 from infra.deployment import DEPLOYABLE, Deployment, extras_of
 
 
-def test_an_agent_that_is_too_large_is_left_out() -> None:
-    """By default; who names it reads why it cannot be."""
+def test_an_agent_that_needs_an_image_is_left_out() -> None:
+    """By default, since only Docker makes one; who names it gets it."""
     assert set(AGENTS) - set(DEPLOYABLE) == {"claudeAgent"}
     assert Deployment.model_validate({}).agents == DEPLOYABLE
-    with pytest.raises(ValidationError, match="claudeAgent cannot be deployed: the bundle is over the 250 MB"):
-        Deployment.model_validate({"agents": "dev,claudeAgent"})
+    assert Deployment.model_validate({"agents": "dev,claudeAgent"}).agents == ("dev", "claudeAgent")
+
+
+CERTIFICATE = "arn:aws:acm:us-east-1:123456789012:certificate/0a1b2c3d-0000-0000-0000-0a1b2c3d4e5f"
+KEY = "arn:aws:kms:eu-west-1:123456789012:key/0a1b2c3d-0000-0000-0000-0a1b2c3d4e5f"
+IMAGE = "123456789012.dkr.ecr.eu-west-1.amazonaws.com/agents/claude"
+OPEN_SITE = {"site": "true", "auth": "none"}
+ACCEPTED: dict[str, dict[str, str]] = {
+    "an open site": OPEN_SITE,
+    "a site with tokens": {"site": "true", "auth": "jwt", "jwt_issuer": "https://id.example", "jwt_audience": "agents"},
+    "a domain": OPEN_SITE | {"domain": "agents.example.com", "certificate": CERTIFICATE},
+    "a domain with its records": OPEN_SITE | {"domain": "agents.example.com", "certificate": CERTIFICATE, "hosted_zone": "Z0123ABC"},
+    "a key for the secrets": {"secrets": '{"OPENAI_API_KEY": "openai"}', "kms_keys": KEY},
+    "an image by its tag": {"agents": "claudeAgent", "images": f'{{"claudeAgent": "{IMAGE}:1"}}'},
+    "an image by its digest": {"agents": "claudeAgent", "images": f'{{"claudeAgent": "{IMAGE}@sha256:{"0a" * 32}"}}'},
+}
+REFUSED: dict[str, tuple[dict[str, str], str]] = {
+    "the IAM identity behind CloudFront": ({"site": "true"}, "all its visitors would be one caller.*Use auth jwt"),
+    "a domain without CloudFront": ({"domain": "agents.example.com", "certificate": CERTIFICATE}, "set site to true"),
+    "a domain without its certificate": (OPEN_SITE | {"domain": "agents.example.com"}, "domain and certificate go together"),
+    "a certificate without its domain": (OPEN_SITE | {"certificate": CERTIFICATE}, "domain and certificate go together"),
+    "a certificate that CloudFront does not see": (
+        OPEN_SITE | {"domain": "agents.example.com", "certificate": CERTIFICATE.replace("us-east-1", "eu-west-1")},
+        "us-east-1",
+    ),
+    "a URL as domain": (OPEN_SITE | {"domain": "https://agents.example.com/", "certificate": CERTIFICATE}, "is no host name"),
+    "records of nothing": (OPEN_SITE | {"hosted_zone": "Z0123ABC"}, "name the domain"),
+    "a zone by its name": (
+        OPEN_SITE | {"domain": "agents.example.com", "certificate": CERTIFICATE, "hosted_zone": "example.com"},
+        "begins with Z",
+    ),
+    "a key for nothing": ({"kms_keys": KEY}, "nothing that they would decrypt"),
+    "a key's alias": ({"secrets": '{"A": "a"}', "kms_keys": "arn:aws:kms:eu-west-1:123456789012:alias/a"}, "an alias does not do"),
+    "an image of nobody": ({"agents": "dev", "images": f'{{"claudeAgent": "{IMAGE}:1"}}'}, "not among the agents"),
+    "an image elsewhere": ({"agents": "claudeAgent", "images": '{"claudeAgent": "docker.io/agents/claude:1"}'}, "no image in ECR"),
+    "an image without a version": ({"agents": "claudeAgent", "images": f'{{"claudeAgent": "{IMAGE}"}}'}, "no image in ECR"),
+}
+
+
+@pytest.mark.parametrize("context", ACCEPTED.values(), ids=ACCEPTED)
+def test_what_goes_together(context: dict[str, str]) -> None:
+    """As the command line hands it over: everything a string."""
+    Deployment.model_validate(context)
+
+
+@pytest.mark.parametrize(("context", "said"), REFUSED.values(), ids=REFUSED)
+def test_what_does_not_go_together_is_refused_with_a_way_out(context: dict[str, str], said: str) -> None:
+    """Before anything is made; above all, that all visitors of the page would be one user."""
+    with pytest.raises(ValidationError, match=said):
+        Deployment.model_validate(context)
 
 
 def test_its_extra_is_its_own() -> None:

@@ -118,3 +118,18 @@ def test_a_role_may_read_its_secrets_and_no_others(synth: Synth) -> None:
     assert json.loads(told["AGENTS_SECRETS"]) == secrets
     assert not told.keys() & secrets.keys()
     assert "AGENTS_SECRETS" not in variables(synth(), "dev")
+
+
+def test_secrets_under_keys_of_ones_own_can_be_decrypted(synth: Synth) -> None:
+    """Those keys alone, and only where Secrets Manager or Parameter Store of the key's region asks for the role."""
+    keys = [f"arn:aws:kms:{region}:123456789012:key/0a1b-{number}" for region in ("eu-west-1", "us-east-1") for number in (1, 2)]
+    template = synth(model="openai:gpt-5", secrets={"OPENAI_API_KEY": SECRET_ARN}, kms_keys=",".join(keys))
+    statements = properties(template, "AWS::IAM::Policy", "agents/dev/")["PolicyDocument"]["Statement"]
+    (only,) = [statement for statement in statements if "kms" in json.dumps(statement["Action"])]
+    assert (only["Action"], only["Resource"]) == ("kms:Decrypt", keys)
+    assert [*only["Condition"], *only["Condition"]["StringEquals"]] == ["StringEquals", "kms:ViaService"]
+    services = only["Condition"]["StringEquals"]["kms:ViaService"]
+    assert [service["Fn::Join"][1][0] for service in services] == [
+        f"{service}.{region}." for region in ("eu-west-1", "us-east-1") for service in ("secretsmanager", "ssm")
+    ]
+    assert "kms" not in actions(synth(), "dev")

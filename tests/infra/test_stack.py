@@ -128,7 +128,7 @@ def test_tables_are_those_that_the_store_creates(synth: Synth) -> None:
 
 @pytest.mark.parametrize(("removal", "policy", "locked"), [(None, "Retain", True), ("destroy", "Delete", False)])
 def test_data_outlives_the_stack_unless_told_otherwise(synth: Synth, removal: str | None, policy: str, locked: bool) -> None:
-    """Tables and bucket are kept by default, and the tables cannot be deleted by hand; backups are always on."""
+    """Tables, bucket and logs are kept by default, and the tables cannot be deleted by hand; backups are always on."""
     template = synth(**({"removal": removal} if removal else {}))
     tables = resources(template, "AWS::DynamoDB::GlobalTable")
     assert len(tables) == len(TABLES)
@@ -136,7 +136,7 @@ def test_data_outlives_the_stack_unless_told_otherwise(synth: Synth, removal: st
         (replica,) = table["Properties"]["Replicas"]
         assert replica["PointInTimeRecoverySpecification"] == {"PointInTimeRecoveryEnabled": True}
         assert replica["DeletionProtectionEnabled"] is locked
-    kept = [*tables, *resources(template, "AWS::S3::Bucket")]
+    kept = [*tables, *resources(template, "AWS::S3::Bucket"), *resources(template, "AWS::Logs::LogGroup")]
     assert {(r["DeletionPolicy"], r["UpdateReplacePolicy"]) for r in kept} == {(policy, policy)}
 
 

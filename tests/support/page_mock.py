@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import hashlib
 import json
 import socket
 import threading
@@ -53,6 +54,7 @@ class Mock:
     asked: list[tuple[str, str, bytes]] = field(default_factory=list)  # those calls, with their bodies
     titles: dict[str, str] = field(default_factory=dict)  # of threads; one that is not there has the title "Untitled"
     title_refused: bool = False
+    unhashed: list[str] = field(default_factory=list)  # method and path of requests whose body came without its SHA-256
     left: int = 0  # how many clients went away in the middle of a stream
 
     def forget(self) -> None:
@@ -78,6 +80,7 @@ class Mock:
         return [body for seen, body in self.seen if seen == path]
 
     async def answer(self, request: Request) -> _Answer | Response:
+        await self._check_hash(request)
         path = request.path_params["path"]
         if path.startswith("kb"):
             return await self._other(request, f"{path}?{request.url.query}" if request.url.query else path)
@@ -88,6 +91,12 @@ class Mock:
             self, replies.popleft() if replies else Reply(status=404, error={"code": "NOT_FOUND", "message": "no such thread"}), body
         )
 
+    async def _check_hash(self, request: Request) -> None:
+        """CloudFront signs the header, and Lambda behind it compares it with the body."""
+        body = await request.body()
+        if body and request.headers.get("x-amz-content-sha256") != hashlib.sha256(body).hexdigest():
+            self.unhashed.append(f"{request.method} {request.url.path}")
+
     async def _other(self, request: Request, path: str) -> Response:
         self.asked.append((request.method, path, await request.body()))
         status, said = self.others.get((request.method, path), (404, '{"error": {"code": "NOT_FOUND", "message": "Not there."}}'))
@@ -95,6 +104,7 @@ class Mock:
 
     async def title(self, request: Request) -> JSONResponse:
         """`GET` and `PATCH threads/<id>`."""
+        await self._check_hash(request)
         thread = request.path_params["thread"]
         if request.method == "PATCH":
             if self.title_refused:

@@ -1,5 +1,6 @@
 // One agent behind its function URL: POST <url> runs, POST <url>connect replays a thread. Knows the wire, not the screen.
 
+import { bodyHash } from "./body_hash.js";
 import { readEvents } from "./sse.js";
 
 const TERMINAL = new Set(["RUN_FINISHED", "RUN_ERROR"]);
@@ -63,8 +64,9 @@ export class Agent {
 
   async #row(threadId, request) {
     try {
-      const headers = { "Content-Type": "application/json", ...bearer(this.token()) };
-      const response = await fetch(`${this.url}threads/${encodeURIComponent(threadId)}`, { ...request, headers });
+      const url = `${this.url}threads/${encodeURIComponent(threadId)}`;
+      const headers = { "Content-Type": "application/json", ...bearer(this.token()), ...(await bodyHash(url, request?.body)) };
+      const response = await fetch(url, { ...request, headers });
       return response.ok ? await response.json() : null;
     } catch (error) {
       if (error instanceof TypeError || error instanceof SyntaxError) return null; // out of reach, or no agent of ours: the run says so too
@@ -96,15 +98,17 @@ function envelope(input) {
   return { protocolVersion: PROTOCOL_VERSION, tools: [], context: [], forwardedProps: {}, ...input };
 }
 
-async function post(url, body, signal, token) {
+async function post(url, input, signal, token) {
+  const body = JSON.stringify(input);
   const response = await fetch(url, {
     method: "POST",
     headers: {
       "Content-Type": "application/json",
       Accept: "text/event-stream",
       ...bearer(token),
+      ...(await bodyHash(url, body)),
     },
-    body: JSON.stringify(body),
+    body,
     signal,
   });
   if (!response.ok) throw await refusal(response);

@@ -126,7 +126,8 @@ def mock(mock_server: tuple[Mock, str]) -> Mock:
 
 @contextmanager
 def watched_page(page: Page, mock: Mock, address: str) -> Iterator[Watched]:
-    """A tab as if it were new; at the end the test fails on any console error, exception or request to another host."""
+    """A tab as if it were new; at the end the test fails on any console error, exception, request to another host, or body that came
+    without its hash."""
     one = Watched(page, mock, address)
     one.watch()
     yield one
@@ -134,7 +135,7 @@ def watched_page(page: Page, mock: Mock, address: str) -> Iterator[Watched]:
     page.evaluate("sessionStorage.clear(); localStorage.clear()")
     one.unwatch()
     page.goto("about:blank")
-    assert one.complaints == []
+    assert (one.complaints, mock.unhashed) == ([], [])
 
 
 def tab(browser: Browser, **options: Any) -> Page:

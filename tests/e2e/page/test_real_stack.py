@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import hashlib
 import re
 
 import pytest
-from playwright.sync_api import expect
+from playwright.sync_api import Request, expect
 
 from tests.e2e.page.conftest import Watched
 
@@ -29,6 +30,31 @@ def test_the_demo_by_clicking(real: Watched) -> None:
     page.get_by_role("button", name="Approve").click()
     expect(page.locator(".assistant")).to_contain_text("已批准执行")
     expect(page.locator(".status-line")).to_contain_text("Done")
+
+
+def test_every_body_comes_with_its_hash(real: Watched) -> None:
+    """CloudFront signs `x-amz-content-sha256` for a function URL, so the page sends it: of the run, the reload's replay and a new title,
+    beyond ASCII too. A request without a body has none."""
+    asked: list[Request] = []
+
+    def heard(request: Request) -> None:
+        asked.append(request)
+
+    real.page.on("request", heard)
+    page = real.open("#dev")
+    real.send("你好 ✓")
+    expect(page.locator(".status-line")).to_contain_text("Paused")
+    page.locator(".thread-title").click()
+    page.get_by_label("Title of this conversation").fill("标题")
+    page.keyboard.press("Enter")
+    page.reload()
+    expect(page.locator(".card:visible").first).to_be_visible()
+    real.page.remove_listener("request", heard)
+    agents = [(one.method, one.post_data_buffer, one.headers.get("x-amz-content-sha256")) for one in asked if "/agents/" in one.url]
+    bodies = [(body, sent) for _, body, sent in agents if body]
+    assert [sent for _, sent in bodies] == [hashlib.sha256(body).hexdigest() for body, _ in bodies]
+    assert {method for method, body, _ in agents if body} == {"POST", "PATCH"}
+    assert {sent for _, body, sent in agents if not body} == {None}
 
 
 def test_two_questions_in_one_turn(real: Watched) -> None:

@@ -166,6 +166,28 @@ def test_a_token_is_its_subject_or_is_refused_by_name(tokens: Tokens, provider: 
     assert told(tokens, token(provider)) == result
 
 
+HANDED_ON: dict[str, tuple[dict[str, str], str]] = {
+    "beside CloudFront's signature": ({"authorization": "AWS4-HMAC-SHA256 Credential=…", "x-forwarded-authorization": "Bearer ann"}, "ann"),
+    "alone": ({"x-forwarded-authorization": "bearer ann"}, "ann"),
+    "the caller's own goes first": ({"authorization": "Bearer ann", "x-forwarded-authorization": "Bearer bob"}, "ann"),
+    "a forged one": ({"x-forwarded-authorization": "Bearer nobody"}, "TOKEN_MALFORMED"),
+    "no bearer": ({"x-forwarded-authorization": "Basic YTpi"}, "TOKEN_MISSING"),
+}
+
+
+@pytest.mark.parametrize(("headers", "result"), HANDED_ON.values(), ids=HANDED_ON)
+def test_cloudfront_hands_a_token_on_in_another_header(tokens: Tokens, provider: Provider, headers: dict[str, str], result: str) -> None:
+    """Its signature takes the place of `Authorization`; the other header is verified as strictly."""
+    known = {who: provider.token(sub=who) for who in ("ann", "bob")}
+    sent = {name: " ".join(known.get(word, word) for word in value.split(" ")) for name, value in headers.items()}
+    asked = Request({"type": "http", "headers": [(name.encode(), value.encode()) for name, value in sent.items()]})
+    try:
+        told = tokens.principal(asked).partition("#")[2]
+    except Problem as problem:
+        told = problem.code
+    assert told == result
+
+
 @pytest.mark.parametrize("authorization", [None, "", "Bearer", "Bearer  ", "Basic YTpi", "Token x"])
 async def test_without_a_token_the_way_to_send_one_is_said(provider: Provider, authorization: str | None) -> None:
     """401 with `WWW-Authenticate: Bearer` and no error in it (RFC 6750 §3); health is answered all the same."""

@@ -12,6 +12,7 @@ from typer.testing import CliRunner
 from infra.cli import app
 from infra.cli.agui import Agent, NoAnswer, run_input
 from infra.cli.signing import SigV4
+from tests.support.edge import at_the_edge, signed_by_cloudfront
 from tests.support.http_server import QuietHandler, serving
 from tests.support.sigv4 import WrongSignature, signing_key, verify
 
@@ -53,7 +54,7 @@ def listener() -> Iterator[Listener]:
             self.end_headers()
             self.wfile.write(FINISHED.encode())
 
-        do_GET = do_POST
+        do_GET = do_PATCH = do_POST
 
     with serving(Handler) as address:
         heard.address = f"{address}/"
@@ -123,3 +124,27 @@ def test_a_token_is_not_shown_to_the_network() -> None:
     """Plain http is for this machine; elsewhere nothing is sent."""
     with pytest.raises(NoAnswer, match="https only"):
         Agent("http://agents.example/", "a.b.c")
+
+
+@pytest.mark.parametrize("token", ["a.b.c", None])
+def test_a_run_goes_through_cloudfront(listener: Listener, token: str | None) -> None:
+    """CloudFront signs the hash that the client sent of its body, and Lambda compares it with the body that comes; the token arrives under
+    its other name, and the path is the app's own."""
+    agent = Agent(f"{listener.address}agents/dev/", token)
+    assert list(agent.run(run_input("t", text="你好, hello")))[-1]["type"] == "RUN_FINISHED"
+    agent._client.patch(f"{agent.url}threads/t%201?x=1", json={"title": "标题"})
+    for sent, target in zip(listener.sent, ("/", "/threads/t%201?x=1"), strict=True):
+        (left,) = at_the_edge({"method": sent.method, "uri": sent.target, "headers": sent.headers})
+        assert left["uri"] == target
+        signed = signed_by_cloudfront(sent.method, left["uri"], left["headers"], SECRET, region=REGION)
+        Sent(sent.method, left["uri"], signed, sent.body).verify()
+        assert signed.get("x-forwarded-authorization") == (f"Bearer {token}" if token else None)
+
+
+def test_without_the_hash_lambda_refuses_what_cloudfront_signed(listener: Listener) -> None:
+    """What a client that knows nothing of it gets: CloudFront signs no body, and there is one."""
+    httpx.post(listener.address, content=b'{"a":1}', trust_env=False)
+    (sent,) = listener.sent
+    signed = signed_by_cloudfront("POST", "/", sent.headers, SECRET, region=REGION)
+    with pytest.raises(WrongSignature, match="the body is another"):
+        Sent("POST", "/", signed, sent.body).verify()

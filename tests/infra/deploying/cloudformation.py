@@ -17,7 +17,7 @@ from moto.dynamodb.models import dynamodb_backends
 Properties = dict[str, Any]
 
 
-class _Resource:
+class Resource:
     """A resource whose attributes are known when it was made. `id` is what `Ref` gives."""
 
     TYPE = ""
@@ -43,7 +43,7 @@ class _Resource:
         return self._attributes[attribute_name]
 
 
-class GlobalTable(_Resource, CloudFormationModel):  # moto looks at direct subclasses alone
+class GlobalTable(Resource, CloudFormationModel):  # moto looks at direct subclasses alone
     TYPE, NAMED = "AWS::DynamoDB::GlobalTable", "TableName"
 
     @classmethod
@@ -78,7 +78,7 @@ class GlobalTable(_Resource, CloudFormationModel):  # moto looks at direct subcl
         dynamodb_backends[account_id][region_name].delete_table(name=resource_name)
 
 
-class FunctionUrl(_Resource, CloudFormationModel):  # moto looks at direct subclasses alone
+class FunctionUrl(Resource, CloudFormationModel):  # moto looks at direct subclasses alone
     TYPE = "AWS::Lambda::Url"
 
     @classmethod
@@ -90,7 +90,7 @@ class FunctionUrl(_Resource, CloudFormationModel):  # moto looks at direct subcl
         return cls(url.function.function_arn, {"FunctionUrl": f"{url.url}/", "FunctionArn": url.function.function_arn})
 
 
-class Alias(_Resource, CloudFormationModel):  # moto looks at direct subclasses alone
+class Alias(Resource, CloudFormationModel):  # moto looks at direct subclasses alone
     TYPE, NAMED = "AWS::Lambda::Alias", "Name"
 
     @classmethod
@@ -103,7 +103,7 @@ class Alias(_Resource, CloudFormationModel):  # moto looks at direct subclasses 
         return cls(alias.arn, {"AliasArn": alias.arn})
 
 
-class Alarm(_Resource, CloudFormationModel):  # moto looks at direct subclasses alone
+class Alarm(Resource, CloudFormationModel):  # moto looks at direct subclasses alone
     TYPE, NAMED = "AWS::CloudWatch::Alarm", "AlarmName"
 
     @classmethod
@@ -134,7 +134,7 @@ class Alarm(_Resource, CloudFormationModel):  # moto looks at direct subclasses 
         cloudwatch_backends[account_id][region_name].delete_alarms([resource_name])
 
 
-class Version(_Resource, CloudFormationModel):
+class Version(Resource, CloudFormationModel):
     """moto knows this one, but not its number."""
 
     TYPE = "AWS::Lambda::Version"

@@ -1,6 +1,7 @@
 // Knowledge bases behind a function URL: GET <url>kb reads a cited passage; bases, documents, import and delete where the agent serves them.
 
 import { Agent, bearer, refusal } from "../agent.js";
+import { bodyHash } from "../body_hash.js";
 import { tokenFor } from "../token.js";
 import * as choice from "./choice.js";
 
@@ -56,8 +57,9 @@ export class Knowledge {
   }
 
   async #ask(path, options = {}) {
-    const headers = { ...options.headers, ...bearer(this.token()) };
-    const response = await fetch(this.url + path, { ...options, headers });
+    const url = this.url + path;
+    const headers = { ...options.headers, ...bearer(this.token()), ...(await bodyHash(url, options.body)) };
+    const response = await fetch(url, { ...options, headers });
     if (!response.ok) throw await refusal(response);
     return response;
   }
