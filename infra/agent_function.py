@@ -142,8 +142,11 @@ class AgentFunction(Construct):
             reserved_concurrent_executions=wanted.concurrency_of(self.agent),
             log_group=self.log_group,
             logging_format=lambda_.LoggingFormat.JSON,
-            application_log_level_v2=lambda_.ApplicationLogLevel[wanted.log_level],
+            # metrics are lines without a level, which Lambda takes for INFO: a higher one, ours alone to keep, would drop them
+            application_log_level_v2=lambda_.ApplicationLogLevel.DEBUG if wanted.log_level == "DEBUG" else lambda_.ApplicationLogLevel.INFO,
             system_log_level_v2=lambda_.SystemLogLevel.INFO,
+            tracing=lambda_.Tracing.ACTIVE if wanted.tracing == "xray" else None,
+            layers=[lambda_.LayerVersion.from_layer_version_arn(self, f"Layer{n}", arn) for n, arn in enumerate(wanted.layers)] or None,
             snap_start=lambda_.SnapStartConf.ON_PUBLISHED_VERSIONS if wanted.snap_start else None,
         )
 
@@ -166,6 +169,8 @@ class AgentFunction(Construct):
                 _accept(self.role, f"{NAG}IAM5[Resource::{arn}]", "An inference profile sends the call to a region of AWS's choice.")
         _accept(self.function, f"{NAG}L1", "The version that the locked wheels, their .pyc and the cold start are tested with.")
 
+        if self._deployment.tracing == "xray":
+            _accept(self.role, f"{NAG}IAM5[Resource::*]", "X-Ray's actions know no resources.")
         if self._deployment.snap_start:
             _accept(
                 self.function, "Annotation::@aws-cdk/aws-lambda:snapStartRequirePublish", "The alias publishes a version at every change."
@@ -183,7 +188,8 @@ class AgentFunction(Construct):
             "AGENTS_BUCKET": stores.bucket.bucket_name,
             "AGENTS_AUTH": wanted.auth,
             "AGENTS_TTL_DAYS": str(wanted.ttl_days),
-            "AGENTS_LOG_LEVEL": wanted.log_level,
+            # INFO and DEBUG are Lambda's own log level, which can be changed without a deploy
+            **({"AGENTS_LOG_LEVEL": wanted.log_level} if wanted.log_level in ("WARN", "ERROR") else {}),
             **self._token_rules(),
             **({"AGENTS_SECRETS": json.dumps(wanted.secrets, sort_keys=True)} if wanted.secrets else {}),
         }
