@@ -25,6 +25,10 @@ from tests.support.sse import read_sse
 
 REPO = Path(__file__).parents[2]
 REGION = "us-east-1"
+KEYS = {"AWS_ACCESS_KEY_ID": "test", "AWS_SECRET_ACCESS_KEY": "test", "AWS_REGION": REGION, "AWS_DEFAULT_REGION": REGION}
+"""The emulator takes any."""
+STARTS_WITHIN = 300.0
+"""Seconds; alone on a machine it takes two."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,7 +107,7 @@ class Worker:
 
     async def settled(self) -> Written:
         """What the worker has written for the last event, once it asks for another."""
-        async with asyncio.timeout(60):
+        async with asyncio.timeout(STARTS_WITHIN):
             await self.api.asked.wait()
         before, now = self.api.looks[-2], self.api.looks[-1]
         return Written(now.stdout[len(before.stdout) :], now.stderr[len(before.stderr) :])
@@ -132,7 +136,7 @@ async def worker(agent: str, endpoint: str, folder: Path, **env: str) -> AsyncIt
             stderr=stderr,
         )
     try:
-        async with asyncio.timeout(60):
+        async with asyncio.timeout(STARTS_WITHIN):
             await api.waiting.wait()
         yield Worker(agent, api, process, folder)
     finally:
@@ -154,5 +158,4 @@ def stores(endpoint: str) -> dict[str, str]:
     prefix = f"w{uuid.uuid4().hex}-"
     create_tables(dynamodb_client(endpoint, REGION), prefix)
     s3_client(endpoint, REGION).create_bucket(Bucket=f"{prefix}bucket")
-    keys = {"AWS_ACCESS_KEY_ID": "test", "AWS_SECRET_ACCESS_KEY": "test", "AWS_REGION": REGION, "AWS_DEFAULT_REGION": REGION}
-    return {**keys, "AWS_ENDPOINT_URL": endpoint, "AGENTS_TABLE_PREFIX": prefix, "AGENTS_BUCKET": f"{prefix}bucket"}
+    return {**KEYS, "AWS_ENDPOINT_URL": endpoint, "AGENTS_TABLE_PREFIX": prefix, "AGENTS_BUCKET": f"{prefix}bucket"}

@@ -51,10 +51,12 @@ class Case:
 
 NOTHING = {"ToolCalls": 0, "ToolErrors": 0, "Interrupts": 0}
 CASES = {
-    "success": Case(f"what is the leave policy of {SECRET}?", names.SUCCESS, None, {"ToolCalls": 1, "ToolErrors": 0, "Interrupts": 0}),
+    "success": Case(f"what is the leave policy of {SECRET}?", names.SUCCESS, None, NOTHING | {"ToolCalls": 1}),
     "interrupt": Case(f"ask two {SECRET}", names.INTERRUPT, None, {"ToolCalls": 2, "ToolErrors": 0, "Interrupts": 2}),
     "error": Case(f"fail now {SECRET}", names.ERROR, "AGENT_INTERNAL", NOTHING, tokens=False),
-    "deadline": Case(f"what is the policy of {SECRET}?", names.ERROR, "RUN_DEADLINE", {"ToolCalls": 1, "ToolErrors": 0}, timeout_ms=15_000),
+    "deadline": Case(
+        f"what is the policy of {SECRET}?", names.ERROR, "RUN_DEADLINE", NOTHING, timeout_ms=15_000, first_token=False, tokens=False
+    ),
 }
 
 
@@ -68,7 +70,7 @@ async def test_a_run_is_one_set_of_metrics_and_two_lines(running: Worker, name: 
     assert {metric: of_run[metric] for metric in case.counts} == case.counts
     assert 0 < of_run["TimeToFirstEvent"] <= of_run.get("TimeToFirstToken", of_run["RunDuration"]) <= of_run["RunDuration"]
     assert ("TimeToFirstToken" in of_run) is case.first_token
-    assert of_run["CheckpointCalls"] > 4
+    assert of_run["CheckpointCalls"] >= 4
     assert of_run["CheckpointBytesWritten"] > 1_000
     assert values(written.points, agent=AGENT, outcome=case.outcome) == {"Runs": 1}
     assert values(written.points, agent=AGENT, outcome=case.outcome, code=case.code or "") == ({"Runs": 1} if case.code else {})
@@ -106,6 +108,7 @@ async def test_levels_are_what_lambda_reads(moto_endpoint: str, tmp_path: Path) 
     assert line["timestamp"].endswith("+00:00")
     assert line["timestamp"][10] == "T"
     assert total(written.points, "Runs", agent=AGENT, outcome="error") == 1, "metrics have no level"
+    assert total(written.points, "ColdStarts", agent=AGENT) == 1
 
 
 async def test_debug_shows_what_was_asked(moto_endpoint: str, tmp_path: Path) -> None:
@@ -117,21 +120,20 @@ async def test_debug_shows_what_was_asked(moto_endpoint: str, tmp_path: Path) ->
     assert values(written.points, agent=AGENT)["TimeToFirstToken"] > 0
 
 
-async def test_two_in_a_row_share_nothing(moto_endpoint: str, tmp_path: Path) -> None:
+async def test_two_in_a_row_share_nothing(running: Worker) -> None:
     """The second run has its own ids and counts, and is no cold start; a request between them has no run's ids."""
-    async with worker(AGENT, moto_endpoint, tmp_path) as running:
-        _, first = await running.run("ask two", thread="thread-1", run="run-1")
-        _, between = await running.get("/", "POST", "no JSON")
-        _, second = await running.run("count to 3", thread="thread-2", run="run-2")
+    _, first = await running.run("ask two", thread="thread-1", run="run-1")
+    _, between = await running.get("/", "POST", "no JSON")
+    _, second = await running.run("count to 3", thread="thread-2", run="run-2")
     for written, run in ((first, "run-1"), (second, "run-2")):
         assert {line["run_id"] for line in written.lines} == {run}
         assert {line["function_request_id"] for line in written.lines} == {written.lines[0]["function_request_id"]}
     assert first.lines[0]["function_request_id"] != second.lines[0]["function_request_id"]
     assert [{"thread_id", "run_id", "user"} & set(line) for line in between.lines] == [set()]
-    assert [values(w.points, agent=AGENT)["ColdStarts"] for w in (first, second)] == [1, 0]
+    assert values(second.points, agent=AGENT)["ColdStarts"] == 0
     assert values(second.points, agent=AGENT)["Interrupts"] == 0
     calls = [values(w.points, agent=AGENT)["CheckpointCalls"] for w in (first, second)]
-    assert all(4 < count < 40 for count in calls)
+    assert all(4 <= count < 40 for count in calls)
 
 
 async def test_a_refused_request_is_a_line_and_no_run(running: Worker) -> None:
@@ -163,17 +165,16 @@ async def test_a_wrong_answer_is_rejected_and_no_error(running: Worker) -> None:
     assert total(written.points, "Runs", agent=AGENT, outcome="rejected", code="INVALID_RESUME") == 1
 
 
-async def test_a_client_that_left_changes_nothing(moto_endpoint: str, tmp_path: Path) -> None:
+async def test_a_client_that_left_changes_nothing(running: Worker) -> None:
     """The run goes on and its metrics say so: Lambda does not tell, and the bill is the same."""
-    async with worker(AGENT, moto_endpoint, tmp_path, AGENTS_OFFLINE_DELAY_MS="2") as running:
-        invocation = running.start("count to 150", run="run-1")
-        running.api.resets_after = 3
-        with contextlib.suppress(TruncatedResponse, FunctionError):
-            await collect(invocation)
-        written = await running.settled()
+    invocation = running.start("count to 400", thread="left", run="left")
+    running.api.resets_after = 3
+    with contextlib.suppress(TruncatedResponse, FunctionError):
+        await collect(invocation)
+    written = await running.settled()
     assert total(written.points, "Runs", agent=AGENT, outcome="success") == 1
-    assert total(written.points, "OutputTokens", agent=AGENT, model="offline") > 100
-    assert any("client went away" in str(line["message"]) and line["run_id"] == "run-1" for line in written.lines)
+    assert total(written.points, "OutputTokens", agent=AGENT, model="offline") > 300
+    assert any("client went away" in str(line["message"]) and line["run_id"] == "left" for line in written.lines)
 
 
 async def test_what_a_tool_prints_is_out_too(moto_endpoint: str, tmp_path: Path) -> None:
