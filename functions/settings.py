@@ -96,6 +96,11 @@ class Settings(BaseSettings):
         description="Level of the JSON log: `DEBUG` (the only one that shows prompts and tool arguments), `INFO`, `WARN`, `ERROR`; "
         "default: the function's own log level on AWS.",
     )
+    flush_seconds: float = Field(
+        default=2.0,
+        ge=0,
+        description="After a response, traces of LangSmith and OpenTelemetry are sent for at most so long, in seconds; the next run waits.",
+    )
     secrets: dict[str, str] = Field(
         default_factory=dict,
         description="JSON object: environment variable to the Secrets Manager secret (name or ARN) or SSM parameter (`/name` or ARN) that "

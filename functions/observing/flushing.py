@@ -17,8 +17,6 @@ from typing import Any
 
 log = logging.getLogger(__name__)
 
-FLUSH_SECONDS = 2.0
-"""A backend that does not answer costs an invocation no more: its response is out, and the next one waits."""
 SIGNALS = {"trace": "get_tracer_provider", "metrics": "get_meter_provider", "_logs": "get_logger_provider"}
 """Of OpenTelemetry: module of the API → its provider."""
 
@@ -26,7 +24,7 @@ Flush = Callable[[float], bool]
 """Seconds → whether everything is out."""
 
 
-async def flush_exporters(seconds: float = FLUSH_SECONDS) -> None:
+async def flush_exporters(seconds: float) -> None:
     """Sends what is left. At most `seconds` for all of it together; what fails or is late is logged, and never raised."""
     waiting = [(name, asyncio.create_task(_in_thread(flush, seconds))) for name, flush in exporters()]
     if not waiting:

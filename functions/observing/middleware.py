@@ -9,7 +9,7 @@ from collections.abc import Awaitable, Callable, MutableMapping
 from typing import Any
 
 from functions.logs import append_keys, clear_keys
-from functions.observing.flushing import FLUSH_SECONDS, flush_exporters
+from functions.observing.flushing import flush_exporters
 from functions.observing.request import CURRENT, Environment, Observed
 from functions.settings import Settings
 
@@ -27,6 +27,7 @@ class Observing:
 
     def __init__(self, app: App, settings: Settings) -> None:
         self._app = app
+        self._flush_seconds = settings.flush_seconds
         self._environment = Environment(settings.name, _models(settings))
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -39,7 +40,7 @@ class Observing:
         try:
             await self._app(scope, receive, send)
         finally:
-            await flush_exporters(_seconds(scope.get("aws.context")))
+            await flush_exporters(_seconds(scope.get("aws.context"), self._flush_seconds))
             clear_keys()
             CURRENT.reset(token)
 
@@ -50,9 +51,9 @@ def _models(settings: Settings) -> tuple[str, ...]:
     return tuple(name for name in named if name)
 
 
-def _seconds(context: Any) -> float:
+def _seconds(context: Any, most: float) -> float:
     """How long sending may take: less when the invocation is about to time out."""
     if context is None:
-        return FLUSH_SECONDS
+        return most
     left: int = context.get_remaining_time_in_millis()
-    return max(0.0, min(FLUSH_SECONDS, left / 1_000 - LEAST_LEFT))
+    return max(0.0, min(most, left / 1_000 - LEAST_LEFT))

@@ -29,6 +29,7 @@ KEYS = {"AWS_ACCESS_KEY_ID": "test", "AWS_SECRET_ACCESS_KEY": "test", "AWS_REGIO
 """The emulator takes any."""
 STARTS_WITHIN = 300.0
 """Seconds; alone on a machine it takes two."""
+STOPS_WITHIN = 20.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,11 +141,19 @@ async def worker(agent: str, endpoint: str, folder: Path, **env: str) -> AsyncIt
             await api.waiting.wait()
         yield Worker(agent, api, process, folder)
     finally:
-        if process.returncode is None:
-            process.terminate()
-        async with asyncio.timeout(20):
-            await process.wait()
+        await _end(process)
         await api.close()
+
+
+async def _end(process: asyncio.subprocess.Process) -> None:
+    if process.returncode is None:
+        process.terminate()
+    try:
+        async with asyncio.timeout(STOPS_WITHIN):
+            await process.wait()
+    except TimeoutError:
+        process.kill()
+        await process.wait()
 
 
 def environment(agent: str, variables: Mapping[str, str]) -> dict[str, str]:

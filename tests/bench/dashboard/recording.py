@@ -16,8 +16,6 @@ from tests.support.worker import worker
 
 DELAY_MS = "4"
 """Of the offline model, between two tokens."""
-ENVIRONMENTS = 2
-"""Of each agent: as many recorded runs are cold starts."""
 DOCUMENT = {"documentBaseline": "其实很好,可以用\n第二行。\n非常非常好的。\n"}
 Asked = tuple[str, Mapping[str, Any]]
 ASKED: dict[str, Sequence[Asked]] = {
@@ -59,14 +57,14 @@ async def _record(agents: Sequence[str], runs: int, endpoint: str, folder: Path)
 
 
 async def _runs_of(agent: str, runs: int, endpoint: str, folder: Path) -> list[Recorded]:
+    """One environment of it, so the first run alone is a cold start."""
     recorded: list[Recorded] = []
-    for environment in range(ENVIRONMENTS):
-        async with worker(agent, endpoint, folder, AGENTS_OFFLINE_DELAY_MS=DELAY_MS) as running:
-            for number in range(environment, runs, ENVIRONMENTS):
-                text, state = ASKED[agent][number // ENVIRONMENTS % len(ASKED[agent])]
-                began = time.perf_counter()
-                _, written = await running.run(text, thread=f"t{number}", run=f"r{number}", state=dict(state))
-                recorded.append(_recorded(agent, (time.perf_counter() - began) * 1_000, tuple(written.points)))
+    async with worker(agent, endpoint, folder, AGENTS_OFFLINE_DELAY_MS=DELAY_MS) as running:
+        for number in range(runs):
+            text, state = ASKED[agent][number % len(ASKED[agent])]
+            began = time.perf_counter()
+            _, written = await running.run(text, thread=f"t{number}", run=f"r{number}", state=dict(state))
+            recorded.append(_recorded(agent, (time.perf_counter() - began) * 1_000, tuple(written.points)))
     return recorded
 
 

@@ -20,10 +20,18 @@ from tests.support.worker import Worker, worker
 
 AGENT = "reactAgent"
 QUESTION = "what is the leave policy?"
+PATIENT = {"AGENTS_FLUSH_SECONDS": "100"}
+"""The tests' machine may be slow, which is no failure."""
 
 
 def langsmith(at: Collector) -> dict[str, str]:
-    return {"LANGSMITH_TRACING": "true", "LANGSMITH_ENDPOINT": at.url, "LANGSMITH_API_KEY": "lsv2_pt_test", "LANGSMITH_PROJECT": "tests"}
+    return {
+        "LANGSMITH_TRACING": "true",
+        "LANGSMITH_ENDPOINT": at.url,
+        "LANGSMITH_API_KEY": "lsv2_pt_test",
+        "LANGSMITH_PROJECT": "tests",
+        **PATIENT,
+    }
 
 
 def arrived_at_next(running: Worker, at: Collector) -> list[int]:
@@ -53,7 +61,7 @@ async def test_langsmith_has_the_run_before_next(moto_endpoint: str, tmp_path: P
 async def test_spans_are_out_before_next(moto_endpoint: str, tmp_path: Path) -> None:
     """With an OTLP endpoint in the environment and the extra installed: FastAPI's span of the request, with the run's ids."""
     with collector() as at:
-        async with worker(AGENT, moto_endpoint, tmp_path, OTEL_EXPORTER_OTLP_ENDPOINT=at.url) as running:
+        async with worker(AGENT, moto_endpoint, tmp_path, OTEL_EXPORTER_OTLP_ENDPOINT=at.url, **PATIENT) as running:
             counts = arrived_at_next(running, at)
             events, written = await running.run(QUESTION, thread="one", run="run-1")
             (span,) = (span for span in at.spans() if "agents.run_id" in span)
@@ -80,7 +88,7 @@ async def test_what_a_layer_has_set_up_is_sent_once(moto_endpoint: str, tmp_path
     """`otel-instrument` configures the SDK before Python runs anything of ours: its exporter is flushed, and no second one is added."""
     (tmp_path / "sitecustomize.py").write_text(SETUP, encoding="utf-8")
     with collector() as at:
-        environment = {"OTEL_EXPORTER_OTLP_ENDPOINT": at.url, "PYTHONPATH": str(tmp_path)}
+        environment = {"OTEL_EXPORTER_OTLP_ENDPOINT": at.url, "PYTHONPATH": str(tmp_path), **PATIENT}
         async with worker(AGENT, moto_endpoint, tmp_path, **environment) as running:
             await running.run(QUESTION, run="run-1")
             spans = [span for span in at.spans() if span.get("agents.run_id") == "run-1"]
@@ -102,7 +110,7 @@ def test_nothing_is_loaded_where_both_are_off() -> None:
     """No SDK, no exporter and no client is made to find out that there is nothing to send."""
     code = (
         "import asyncio, sys, functions.entry; from functions.observing.flushing import exporters, flush_exporters;"
-        "before = set(sys.modules); asyncio.run(flush_exporters());"
+        "before = set(sys.modules); asyncio.run(flush_exporters(2));"
         "names = [n for n in sys.modules if n.startswith('opentelemetry.sdk') or n.startswith('opentelemetry.exporter')];"
         "print(list(exporters()), names, sorted(set(sys.modules) - before))"
     )
@@ -137,5 +145,5 @@ async def test_a_failure_is_logged_and_not_raised(monkeypatch: pytest.MonkeyPatc
 async def test_no_exporter_takes_no_time() -> None:
     """Off, it makes no thread and no task."""
     before = asyncio.all_tasks()
-    await flush_exporters()
+    await flush_exporters(2)
     assert asyncio.all_tasks() == before
