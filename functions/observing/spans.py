@@ -6,11 +6,11 @@ On is: an OTLP endpoint and the extra `otel`, or a layer's `otel-instrument`, wh
 from __future__ import annotations
 
 import os
-import sys
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from fastapi.telemetry import TelemetryConfig
+from opentelemetry.trace import ProxyTracerProvider, get_current_span, get_tracer_provider
 
 from functions.observing.request import Observed
 
@@ -25,15 +25,11 @@ def telemetry() -> TelemetryConfig:
     return {
         "metrics": False,
         "logs": False,
-        "auto_configure": "opentelemetry.sdk.trace" not in sys.modules and any(os.environ.get(name) for name in ENDPOINTS),
+        "auto_configure": any(os.environ.get(name) for name in ENDPOINTS) and isinstance(get_tracer_provider(), ProxyTracerProvider),
     }
 
 
 def mark_span(observed: Observed, ids: Mapping[str, str], seen: Seen) -> None:
     """The ids and the outcome on the request's span."""
-    if "opentelemetry.sdk.trace" not in sys.modules:
-        return
-    from opentelemetry import trace
-
     told = {**observed.keys(), **ids, "outcome": seen.outcome} | ({"code": seen.code} if seen.code else {})
-    trace.get_current_span().set_attributes({f"agents.{name}": value for name, value in told.items()})
+    get_current_span().set_attributes({f"agents.{name}": value for name, value in told.items()})

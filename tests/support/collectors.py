@@ -15,6 +15,16 @@ from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTrace
 
 from tests.support.http_server import QuietHandler, serving
 
+INGEST = {
+    "use_multipart_endpoint": True,
+    "scale_up_qsize_trigger": 1_000,
+    "scale_up_nthreads_limit": 16,
+    "scale_down_nempty_trigger": 4,
+    "size_limit": 100,
+    "size_limit_bytes": 20_971_520,
+}
+"""What LangSmith's `/info` says about batches; its client's thread ends where one of them is missing."""
+
 
 @dataclass(slots=True)
 class Collector:
@@ -48,7 +58,7 @@ def collector(*, answers: int = 200, waits: float = 0.0) -> Iterator[Collector]:
 
     class Handler(QuietHandler):
         def do_GET(self) -> None:
-            self._answer({"version": "0.13.0", "batch_ingest_config": {"use_multipart_endpoint": True, "size_limit": 100}})
+            self._answer({"version": "0.13.0", "batch_ingest_config": INGEST})
 
         def do_POST(self) -> None:
             body = self._body()
