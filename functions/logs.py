@@ -7,7 +7,7 @@ import logging
 import sys
 from collections.abc import Iterable
 
-from aws_lambda_powertools.logging.formatter import LambdaPowertoolsFormatter
+from aws_lambda_powertools.logging.formatter import LambdaPowertoolsFormatter, clear_context_keys, set_context_keys
 
 from functions.settings import Settings
 
@@ -34,9 +34,24 @@ class Formatter(LambdaPowertoolsFormatter):
 def configure_logs(settings: Settings) -> None:
     """Sends every logger of the process through one handler; called once per environment."""
     handler = logging.StreamHandler(sys.stderr)
-    handler.setFormatter(Formatter(service=settings.name or "agents", log_record_order=["level", "message"]))
+    # Lambda takes a line for INFO, whatever its level, unless its timestamp is one of RFC 3339. The trace is of the request (see below):
+    # Powertools' own is the process's, and wrong where several requests are answered at once
+    named = {"location": "%(name)s.%(funcName)s:%(lineno)d", "service": settings.name or "agents"}
+    formatter = Formatter(log_record_order=["level", "message"], use_rfc3339=True, utc=True)
+    formatter.append_keys(**named, xray_trace_id=None)
+    handler.setFormatter(formatter)
     root = logging.getLogger()
     root.handlers[:] = [handler]
-    root.setLevel(settings.log_level.upper())
+    root.setLevel(settings.log_level)
     for noisy in ("botocore", "boto3", "urllib3", "httpx", "httpcore"):
         logging.getLogger(noisy).setLevel(logging.WARNING)
+
+
+def append_keys(**keys: str) -> None:
+    """From now on each line of this task, and of those that it starts, carries these. Another's lines do not."""
+    set_context_keys(**keys)  # type: ignore[arg-type]  # it says a dict of each value, and takes any
+
+
+def clear_keys() -> None:
+    """Forgets this task's."""
+    clear_context_keys()

@@ -21,6 +21,7 @@ ON_AWS = "AWS_LAMBDA_FUNCTION_NAME"
 """Lambda sets it in every function."""
 _VARIABLE = re.compile(r"[A-Z][A-Z0-9_]*")
 _SECRET_ARN = re.compile(r"arn:[a-z-]+:(?:secretsmanager:[a-z0-9-]+:\d{12}:secret:|ssm:[a-z0-9-]+:\d{12}:parameter/)\S+")
+LOG_LEVELS = ("TRACE", "DEBUG", "INFO", "WARN", "WARNING", "ERROR", "FATAL", "CRITICAL")
 _THIS_MACHINE = ("127.0.0.1", "localhost", "::1")
 
 
@@ -90,7 +91,16 @@ class Settings(BaseSettings):
     )
     max_body_bytes: int = Field(default=6 * 1024 * 1024, gt=0, description="Largest request body, in bytes (Lambda's own limit is 6 MB).")
     function_urls: dict[str, str] = Field(default_factory=dict, description="JSON object: agent name to its function URL, for the catalog.")
-    log_level: str = Field(default="INFO", description="Level of the JSON log.")
+    log_level: str = Field(
+        default_factory=lambda: os.environ.get("AWS_LAMBDA_LOG_LEVEL") or "INFO",
+        description="Level of the JSON log: `DEBUG` (the only one that shows prompts and tool arguments), `INFO`, `WARN`, `ERROR`; "
+        "default: the function's own log level on AWS.",
+    )
+    flush_seconds: float = Field(
+        default=2.0,
+        ge=0,
+        description="After a response, traces of LangSmith and OpenTelemetry are sent for at most so long, in seconds; the next run waits.",
+    )
     secrets: dict[str, str] = Field(
         default_factory=dict,
         description="JSON object: environment variable to the Secrets Manager secret (name or ARN) or SSM parameter (`/name` or ARN) that "
@@ -103,6 +113,15 @@ class Settings(BaseSettings):
         if self.auth == "jwt":
             check_jwt(self.jwt_issuer, self.jwt_audience, self.jwt_jwks_url)
         return self
+
+    @field_validator("log_level")
+    @classmethod
+    def _level_is_known(cls, level: str) -> str:
+        """Lambda's names and Python's → Python's."""
+        name = level.upper()
+        if name not in LOG_LEVELS:
+            raise ValueError(f"log_level {level!r} is none of {', '.join(LOG_LEVELS)}")
+        return {"TRACE": "DEBUG"}.get(name, name)
 
     @field_validator("secrets")
     @classmethod

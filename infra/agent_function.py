@@ -141,9 +141,19 @@ class AgentFunction(Construct):
             reserved_concurrent_executions=wanted.concurrency_of(self.agent),
             log_group=self.log_group,
             logging_format=lambda_.LoggingFormat.JSON,
-            application_log_level_v2=lambda_.ApplicationLogLevel[wanted.log_level],
+            # metrics are lines without a level, which Lambda takes for INFO: a higher one, ours alone to keep, would drop them
+            application_log_level_v2=lambda_.ApplicationLogLevel.DEBUG if wanted.log_level == "DEBUG" else lambda_.ApplicationLogLevel.INFO,
             system_log_level_v2=lambda_.SystemLogLevel.INFO,
+            tracing=lambda_.Tracing.ACTIVE if wanted.tracing == "xray" else None,
+            layers=self._layers(),
         )
+
+    def _layers(self) -> list[lambda_.ILayerVersion] | None:
+        """An image takes none."""
+        if is_image(self.agent, self._deployment):
+            return None
+        arns = self._deployment.layers
+        return [lambda_.LayerVersion.from_layer_version_arn(self, f"Layer{number}", arn) for number, arn in enumerate(arns)] or None
 
     def _acknowledge(self, stores: Stores) -> None:
         bucket = cdk.Stack.of(self).get_logical_id(cast(s3.CfnBucket, stores.bucket.node.default_child))
@@ -154,6 +164,8 @@ class AgentFunction(Construct):
         ):
             if "*" in arn:
                 accept(self.role, f"{NAG}IAM5[Resource::{arn}]", "An inference profile sends the call to a region of AWS's choice.")
+        if self._deployment.tracing == "xray":
+            accept(self.role, f"{NAG}IAM5[Resource::*]", "X-Ray's actions know no resources.")
         if is_image(self.agent, self._deployment):
             return
         accept(self.function, f"{NAG}L1", "The version that the locked wheels, their .pyc and the cold start are tested with.")
@@ -174,7 +186,8 @@ class AgentFunction(Construct):
             "AGENTS_BUCKET": stores.bucket.bucket_name,
             "AGENTS_AUTH": wanted.auth,
             "AGENTS_TTL_DAYS": str(wanted.ttl_days),
-            "AGENTS_LOG_LEVEL": wanted.log_level,
+            # INFO and DEBUG are Lambda's own log level, which can be changed without a deploy
+            **({"AGENTS_LOG_LEVEL": wanted.log_level} if wanted.log_level in ("WARN", "ERROR") else {}),
             **self._token_rules(),
             **({"AGENTS_SECRETS": json.dumps(wanted.secrets, sort_keys=True)} if wanted.secrets else {}),
         }

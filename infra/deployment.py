@@ -94,7 +94,13 @@ class Deployment(BaseModel):
     removal: Literal["retain", "destroy"] = Field("retain", description="What `cdk destroy` does with tables and bucket.")
     table_prefix: str = Field("agents-", pattern=r"^[A-Za-z0-9_.-]*$", description="Prefix of the table names.")
     ttl_days: int = Field(0, ge=0, description="Days after its last write that a thread expires; 0 keeps it.")
-    log_level: Literal["DEBUG", "INFO", "WARN", "ERROR"] = Field("INFO", description="Level of the JSON log.")
+    log_level: Literal["DEBUG", "INFO", "WARN", "ERROR"] = Field(
+        "INFO", description="Level of the JSON log; `DEBUG` shows prompts and tool arguments."
+    )
+    tracing: Literal["off", "xray"] = Field("off", description="`xray`: Lambda samples requests and sends their segments to X-Ray.")
+    layers: Words = Field(
+        (), max_length=5, description="ARNs of layer versions for every function, as OpenTelemetry's, whose `otel-instrument` is then run."
+    )
     snap_start: bool = Field(False, description="Start from a snapshot; its price is per version and month.")
     alarm_topic: str = Field("", description="ARN of the SNS topic that alarms go to; empty: they show on the dashboard only.")
     assets: Path = Field(Path("build"), description="Folder of the bundles, one per agent (`python -m infra.bundle`).")

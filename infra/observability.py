@@ -1,4 +1,4 @@
-"""What an operator looks at: three alarms per agent, and one dashboard for the stack."""
+"""What an operator looks at: four alarms per agent, and one dashboard for the stack, of Lambda's own metrics and the agents'."""
 
 from __future__ import annotations
 
@@ -12,24 +12,32 @@ from aws_cdk import aws_lambda as lambda_
 from aws_cdk import aws_sns as sns
 from constructs import Construct
 
+from functions.observing import names
+from functions.observing.names import Metric
 from infra.deployment import Deployment
 
 PERIOD = cdk.Duration.minutes(5)
+SECONDS = 300
 # A run that used this share of its time is about to be cut off.
 NEAR_LIMIT = 0.9
+# Percent of an agent's runs that may fail, once there are so many in five minutes that a percentage says something.
+FAILING = 20
+LEAST_RUNS = 5
 
 
 def agent_alarms(scope: Construct, agent: str, alias: lambda_.Alias, deployment: Deployment) -> list[cloudwatch.Alarm]:
-    """Errors, throttles and runs near their timeout, each over five minutes; sent to the deployment's topic if it has one."""
-    watched = {
+    """Errors, throttles, runs near their timeout and the share of failed runs, over five minutes; sent to the deployment's topic if it has
+    one. Lambda's own errors are environments that broke: a run that failed has answered with RUN_ERROR."""
+    watched: dict[str, tuple[cloudwatch.IMetric, float]] = {
         "Errors": (alias.metric_errors(period=PERIOD), 1),
         "Throttles": (alias.metric_throttles(period=PERIOD), 1),
         "Duration": (alias.metric_duration(period=PERIOD, statistic="Maximum"), deployment.timeout_of(agent) * 1000 * NEAR_LIMIT),
+        "FailedRuns": (_failing(agent), FAILING),
     }
     return [_alarm(scope, name, metric, threshold, deployment) for name, (metric, threshold) in watched.items()]
 
 
-def _alarm(scope: Construct, name: str, metric: cloudwatch.Metric, threshold: float, deployment: Deployment) -> cloudwatch.Alarm:
+def _alarm(scope: Construct, name: str, metric: cloudwatch.IMetric, threshold: float, deployment: Deployment) -> cloudwatch.Alarm:
     alarm = cloudwatch.Alarm(
         scope,
         f"{name}Alarm",
@@ -44,12 +52,42 @@ def _alarm(scope: Construct, name: str, metric: cloudwatch.Metric, threshold: fl
     return alarm
 
 
-class Dashboard(Construct):
-    """One row per agent (calls, failures, duration), and a last one for the tables."""
+def _failing(agent: str) -> cloudwatch.MathExpression:
+    """Percent of the agent's runs that failed; 0 while there are few. An outcome that did not occur has no data, not a 0."""
+    runs = {outcome: _metric(names.RUNS, "Sum", agent=agent, outcome=outcome) for outcome in names.OUTCOMES}
+    everything = " + ".join(f"FILL({outcome}, 0)" for outcome in runs)
+    share = f"IF({everything} >= {LEAST_RUNS}, 100 * FILL({names.ERROR}, 0) / ({everything}), 0)"
+    return cloudwatch.MathExpression(expression=share, using_metrics=dict(runs), label=f"{agent}: failed runs, %", period=PERIOD)
 
-    def __init__(self, scope: Construct, id_: str, *, aliases: Mapping[str, lambda_.Alias], tables: Mapping[str, dynamodb.TableV2]) -> None:
+
+class Dashboard(Construct):
+    """All agents together, a row for each (calls, outcomes, times), and a last one for the tables."""
+
+    def __init__(
+        self,
+        scope: Construct,
+        id_: str,
+        *,
+        aliases: Mapping[str, lambda_.Alias],
+        tables: Mapping[str, dynamodb.TableV2],
+        memory: Mapping[str, int],
+    ) -> None:
         super().__init__(scope, id_)
         self.board = cloudwatch.Dashboard(self, "Board")
+        self.board.add_widgets(
+            _graph("runs by how they ended", [_all(names.RUNS, "outcome", outcome) for outcome in names.OUTCOMES], stacked=True),
+            _graph("time to first token, median by agent (ms)", [_each(names.FIRST_TOKEN, "p50")]),
+            _graph("tokens by agent and model: in (left), out (right)", [_each(names.INPUT_TOKENS)], [_each(names.OUTPUT_TOKENS)]),
+        )
+        self.board.add_widgets(
+            _graph("what costs: GB-seconds (left), tokens (right)", [_gb_seconds(aliases, memory)], [_tokens()]),
+            _graph("tool calls, tool errors, questions", [_all(m) for m in (names.TOOL_CALLS, names.TOOL_ERRORS, names.INTERRUPTS)]),
+            _graph(
+                "checkpoints of a run: calls (left), KB written and read (right)",
+                [_per_run(names.CHECKPOINT_CALLS)],
+                [_per_run(names.CHECKPOINT_WRITTEN, 1_000), _per_run(names.CHECKPOINT_READ, 1_000)],
+            ),
+        )
         for agent, alias in aliases.items():
             self.board.add_widgets(*_agent_row(agent, alias))
         self.board.add_widgets(_units(list(tables.values())))
@@ -57,11 +95,73 @@ class Dashboard(Construct):
 
 def _agent_row(agent: str, alias: lambda_.Alias) -> list[cloudwatch.IWidget]:
     calls = [alias.metric_invocations(period=PERIOD), alias.metric_errors(period=PERIOD), alias.metric_throttles(period=PERIOD)]
-    durations = [alias.metric_duration(period=PERIOD, statistic=statistic) for statistic in ("p50", "p99", "Maximum")]
-    return [
-        cloudwatch.GraphWidget(title=f"{agent}: runs", left=list(calls), width=12),
-        cloudwatch.GraphWidget(title=f"{agent}: duration", left=list(durations), width=12),
+    outcomes = [_metric(names.RUNS, "Sum", label=outcome, agent=agent, outcome=outcome) for outcome in names.OUTCOMES]
+    first = [
+        _metric(metric, statistic, label=f"{label} {statistic}", agent=agent)
+        for metric, label in ((names.FIRST_EVENT, "event"), (names.FIRST_TOKEN, "token"))
+        for statistic in ("p50", "p99")
     ]
+    durations = [alias.metric_duration(period=PERIOD, statistic=statistic) for statistic in ("p50", "p99", "Maximum")]
+    cold = [_metric(names.COLD_STARTS, "Sum", label="cold starts", agent=agent)]
+    return [
+        _graph(f"{agent}: runs", [*calls, *cold], width=6),
+        _graph(f"{agent}: how they ended", outcomes, width=6, stacked=True),
+        _graph(f"{agent}: first event and first token (ms)", first, width=6),
+        _graph(f"{agent}: duration", durations, width=6),
+    ]
+
+
+def _graph(
+    title: str,
+    left: Sequence[cloudwatch.IMetric],
+    right: Sequence[cloudwatch.IMetric] = (),
+    *,
+    width: int = 8,
+    stacked: bool = False,
+) -> cloudwatch.GraphWidget:
+    return cloudwatch.GraphWidget(title=title, left=list(left), right=list(right), width=width, stacked=stacked, period=PERIOD)
+
+
+def _metric(metric: Metric, statistic: str, *, label: str | None = None, **dimensions: str) -> cloudwatch.Metric:
+    return cloudwatch.Metric(
+        namespace=names.NAMESPACE, metric_name=metric.name, dimensions_map=dimensions, statistic=statistic, label=label, period=PERIOD
+    )
+
+
+def _search(metric: Metric, statistic: str, more: str = "") -> str:
+    """Over all agents, whichever there are."""
+    shape = ",".join((names.NAMESPACE, *metric.dimensions[0]))
+    return f"""SEARCH('{{{shape}}} MetricName="{metric.name}"{more}', '{statistic}', {SECONDS})"""
+
+
+def _each(metric: Metric, statistic: str = "Sum") -> cloudwatch.MathExpression:
+    """A line for each set of dimensions."""
+    return cloudwatch.MathExpression(expression=_search(metric, statistic), label="", period=PERIOD)
+
+
+def _all(metric: Metric, dimension: str = "", value: str = "") -> cloudwatch.MathExpression:
+    """One line for all agents."""
+    more = f' {dimension}="{value}"' if dimension else ""
+    return cloudwatch.MathExpression(expression=f"SUM({_search(metric, 'Sum', more)})", label=value or metric.name, period=PERIOD)
+
+
+def _per_run(metric: Metric, divisor: int = 1) -> cloudwatch.MathExpression:
+    share = f"SUM({_search(metric, 'Sum')}) / SUM({_search(names.RUNS, 'Sum')}) / {divisor}"
+    return cloudwatch.MathExpression(expression=share, label=metric.name, period=PERIOD)
+
+
+def _tokens() -> cloudwatch.MathExpression:
+    both = f"SUM({_search(names.INPUT_TOKENS, 'Sum')}) + SUM({_search(names.OUTPUT_TOKENS, 'Sum')})"
+    return cloudwatch.MathExpression(expression=both, label="tokens", period=PERIOD)
+
+
+def _gb_seconds(aliases: Mapping[str, lambda_.Alias], memory: Mapping[str, int]) -> cloudwatch.MathExpression:
+    """What Lambda bills, but for its inits: milliseconds of all runs by the memory of their function (MB)."""
+    durations = {f"d{number}": alias.metric_duration(period=PERIOD, statistic="Sum") for number, alias in enumerate(aliases.values())}
+    billed = " + ".join(f"FILL({name}, 0) * {memory[agent]}" for name, agent in zip(durations, aliases, strict=True))
+    return cloudwatch.MathExpression(
+        expression=f"({billed}) / 1024 / 1000", using_metrics=dict(durations), label="GB-seconds", period=PERIOD
+    )
 
 
 def _units(tables: Sequence[dynamodb.TableV2]) -> cloudwatch.IWidget:

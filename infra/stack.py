@@ -27,7 +27,9 @@ class AgentStack(cdk.Stack):
         self.bucket = self._bucket()
         stores = Stores(self.tables, self.bucket)
         self.agents = {agent: AgentFunction(self, agent, deployment, stores) for agent in deployment.agents}
-        Dashboard(self, "Dashboard", aliases={name: agent.alias for name, agent in self.agents.items()}, tables=self.tables)
+        aliases = {name: agent.alias for name, agent in self.agents.items()}
+        memory = {name: deployment.memory_of(name) for name in self.agents}
+        Dashboard(self, "Dashboard", aliases=aliases, tables=self.tables, memory=memory)
         self.site = Site(self, "Site", deployment, {name: agent.url for name, agent in self.agents.items()}) if deployment.site else None
         self._outputs()
 

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from typer.main import get_command
 
+from functions.observing.names import METRICS, OUTCOMES
 from functions.settings import Settings
 from infra.cli import app
 
@@ -29,6 +30,14 @@ def _default(name: str) -> str:
         return "`iam` on AWS, else `none`"
     value = getattr(Settings(), name)
     return f"`{value}`" if value not in ("", {}) else ""
+
+
+def test_the_metrics_table_is_what_runs_write() -> None:
+    """Every metric with its unit, its dimensions and its meaning, in order."""
+    rows = re.findall(r"^\| `(\w+)` \| (Count|Milliseconds|Bytes) \| (.+?) \| (.+) \|$", README, re.MULTILINE)
+    by = {m.name: " and ".join(", ".join(f"`{name}`" for name in names) for names in m.dimensions) for m in METRICS}
+    assert rows == [(m.name, m.unit, by[m.name], m.meaning) for m in METRICS]
+    assert all(f"`{outcome}` (" in README for outcome in OUTCOMES)
 
 
 def test_every_command_is_named() -> None:

@@ -31,6 +31,9 @@ MESSAGES: dict[str, str] = {
     "CHECKPOINT_TOO_LARGE": "The state of this thread is too large to be stored.",
 }
 
+REJECTIONS = ("BAD_INPUT", "INVALID_RESUME", "RUN_IN_PROGRESS", "ALREADY_ANSWERED")
+"""Codes of `RunRejected`: the input's fault, not the agent's."""
+
 _BY_TYPE: dict[str, str] = {
     "langgraph.errors.GraphRecursionError": "GRAPH_STEP_LIMIT",
     "graphs.knowledge.errors.KnowledgeUnavailable": "KB_INFRA_DOWN",

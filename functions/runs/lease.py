@@ -7,6 +7,7 @@ that checkpointer's threads are; a graph without one has no threads to hold.
 from __future__ import annotations
 
 import asyncio
+import contextvars
 import logging
 import threading
 import time
@@ -183,7 +184,9 @@ class TableLease:
         return self._leases.beat(self._grant, _lasting(self._seconds, self._remaining_ms))
 
     def beat(self, on_lost: Callable[[], None]) -> None:
-        threading.Thread(target=self._keep_beating, args=(on_lost,), name=f"lease-{self._grant.run_id}", daemon=True).start()
+        # in the run's context: what it logs is the run's, and so are its calls
+        run, name = contextvars.copy_context().run, f"lease-{self._grant.run_id}"
+        threading.Thread(target=run, args=(self._keep_beating, on_lost), name=name, daemon=True).start()
 
     def _keep_beating(self, on_lost: Callable[[], None]) -> None:
         pause = max(0.0, self._seconds / BEATS - self._holding.age)  # planning the run has taken its part

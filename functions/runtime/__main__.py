@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import io
 import logging
 import os
 import sys
@@ -18,6 +19,9 @@ def main() -> int:
     """Exit code: 0 after SIGTERM, 1 if the app cannot be loaded or started, or the Runtime API is gone."""
     # where nobody set logging up, warnings still say whose they are
     logging.basicConfig(format="%(levelname)s %(name)s %(message)s")
+    # stdout is a pipe: a line that stays in its buffer while the environment is frozen is read with the next run, or never
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(line_buffering=True)
     runtime_api = os.environ["AWS_LAMBDA_RUNTIME_API"]
     try:
         app = load(_handler())

@@ -12,6 +12,7 @@ from fastapi.responses import HTMLResponse
 from langgraph.checkpoint.base import BaseCheckpointSaver
 from langgraph.pregel import Pregel
 
+from functions.observing.spans import telemetry
 from functions.settings import Settings, get_settings
 from functions.web import current, info, openapi, problems, runs, threads
 from functions.web.served import serve_agent
@@ -38,7 +39,9 @@ def create_app(
     settings = settings or get_settings()
     served = serve_agent(agent_name, settings, graph, checkpointer)
     spec = served.agent.spec
-    app = FastAPI(title=spec.title, description=spec.description, docs_url=None, redoc_url=None, redirect_slashes=False)
+    app = FastAPI(
+        title=spec.title, description=spec.description, docs_url=None, redoc_url=None, redirect_slashes=False, telemetry=telemetry()
+    )
     problems.install(app)
     if settings.cors:
         app.add_middleware(CORSMiddleware, allow_origins=["*"], allow_methods=["*"], allow_headers=["*"])

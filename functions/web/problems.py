@@ -37,6 +37,7 @@ def install(app: FastAPI) -> None:
 
 
 def answer(status: int, code: str, message: str, **more: str) -> JSONResponse:
+    log.log(logging.INFO if status < 500 else logging.WARNING, "request refused: %d %s", status, code)
     return JSONResponse({"error": {"code": code, "message": message, **more}}, status_code=status)
 
 

@@ -10,6 +10,8 @@ from ag_ui.core import BaseEvent, RunAgentInput
 from fastapi import APIRouter, Request
 from fastapi.responses import Response
 
+from functions.observing.request import bind, user_hash
+from functions.observing.run import Watch, watch
 from functions.runs import AgentRun
 from functions.runs.connect import connect_events
 from functions.runs.errors import RunRejected
@@ -54,6 +56,7 @@ async def run(request: Request, served: Here, who: Caller) -> Response:
     if served.unavailable:
         raise Problem(503, "AGENT_UNAVAILABLE", served.unavailable)
     input = await read_run_input(request, served.settings.max_body_bytes)
+    watched = watch(input, who)
     options = served.agent.options(input)
     if served.knowledge is not None and (kb_id := options.configurable.get("kbId")):
         # here, not above: agents without knowledge bases load nothing of them
@@ -63,14 +66,14 @@ async def run(request: Request, served: Here, who: Caller) -> Response:
     try:
         served = await served.with_its_keys()
     except Exception as exc:  # noqa: BLE001 - whatever keeps an agent from being made ends in RUN_ERROR, and in the log with its stack
-        return _never_begun(served, input, exc)
+        return _never_begun(served, input, exc, watched)
     agent_run = _agent_run(served, request, who, input, options)
     await _prepare(agent_run)
     return EventStream(
-        agent_run.events(),
+        watched.events(agent_run.events()),
         heartbeat=served.settings.heartbeat_seconds,
         after=lambda: served.touch(who, input),
-        closing=agent_run.close,
+        closing=watched.closing(agent_run.close),
     )
 
 
@@ -82,6 +85,7 @@ async def connect(request: Request, served: Here, who: Caller) -> Response:
     if not isinstance(thread_id, str):
         raise Problem(422, "BAD_INPUT", "threadId: a string is required")
     check_thread_id(thread_id)
+    bind(thread_id=thread_id, user=user_hash(who))
     names, version = frontend_of(body)
     events = await connect_events(served.graph(who), thread_id, served.state_keys, frontend_tools=names, protocol_version=version)
     return EventStream(_each(events), heartbeat=served.settings.heartbeat_seconds)
@@ -108,9 +112,9 @@ def _agent_run(served: Served, request: Request, who: str, input: RunAgentInput,
     )
 
 
-def _never_begun(served: Served, input: RunAgentInput, exc: Exception) -> Response:
+def _never_begun(served: Served, input: RunAgentInput, exc: Exception, watched: Watch) -> Response:
     events = never_begun(exc, input, agent=served.agent.spec.name, debug=served.settings.debug)
-    return EventStream(_each(events), heartbeat=served.settings.heartbeat_seconds)
+    return EventStream(watched.events(_each(events)), heartbeat=served.settings.heartbeat_seconds)
 
 
 async def _prepare(run: AgentRun) -> None:

@@ -17,7 +17,8 @@ from functions.runs.agents import ServedAgent, UnknownAgent, compile_agent, find
 from functions.settings import Settings
 from functions.store import keys
 from functions.store.checkpoints import DynamoDBSaver
-from functions.store.clients import dynamodb_client
+from functions.store.clients import dynamodb_client, s3_client
+from functions.store.meter import metered
 from functions.store.threads import Threads
 from functions.web.titles import entitle
 from graphs.catalog import AGENTS, AgentSpec, Deps
@@ -103,7 +104,7 @@ def serve_agent(name: str, settings: Settings, graph: Graph | None = None, check
         spec = AGENTS.get(name) or AgentSpec(name=name, title=name, description="", module="", state_keys=())
         return Served(ServedAgent(spec, graph), settings, None, spec.state_keys if name in AGENTS else None)
     spec = find_spec(name)
-    client = dynamodb_client() if checkpointer is None else None
+    client = metered(dynamodb_client()) if checkpointer is None else None
     saver = checkpointer or _saver(settings, client)
     threads = Threads(f"{settings.table_prefix}threads", client=client, ttl_seconds=settings.ttl_seconds) if client is not None else None
 
@@ -126,6 +127,7 @@ def _saver(settings: Settings, client: DynamoDBClient | None) -> DynamoDBSaver:
         client=client,
         bucket=settings.bucket or None,
         ttl_seconds=settings.ttl_seconds,
+        objects_client=metered(s3_client()) if settings.bucket else None,
     )
 
 

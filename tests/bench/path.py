@@ -6,12 +6,14 @@ The Runtime API runs in a process of its own, as on Lambda, so the CPU that is c
 from __future__ import annotations
 
 import asyncio
+import io
 import statistics
 from collections.abc import AsyncIterator, Sequence
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, redirect_stdout
 from functools import partial
 from typing import Any
 
+from functions.observing.middleware import Observing
 from functions.runtime.client import RuntimeClient
 from functions.runtime.loop import Environment
 from functions.settings import Settings
@@ -23,15 +25,17 @@ from tests.bench.subjects import FLOOR, OURS, SUBJECTS, Subject, answering_graph
 from tests.support.events import url_event
 
 PATH = "at the Runtime API"
+UNOBSERVED = "the same, not observed"
 LIMIT = 1.8
 
 
 @asynccontextmanager
-async def runtime(graph: Any) -> AsyncIterator[Subject]:
-    """The runtime loop with the app of `graph`; what it gives invokes it once a run, on a thread of its own."""
+async def runtime(graph: Any, *, observed: bool) -> AsyncIterator[Subject]:
+    """The runtime loop with the app of `graph`; what it gives invokes it once a run, on a thread of its own. `observed`: as
+    `functions.entry` has it, with the metrics of each run."""
     app = create_app("bench", Settings(), graph=graph)
     async with remote_runtime_api() as api:
-        environment = Environment(app, RuntimeClient(api.address))
+        environment = Environment(Observing(app, Settings(name="bench")) if observed else app, RuntimeClient(api.address))
         running = asyncio.create_task(environment.run())
 
         async def at_runtime_api(_: Any, number: int) -> AsyncIterator[bytes]:
@@ -48,9 +52,11 @@ async def runtime(graph: Any) -> AsyncIterator[Subject]:
 
 async def measure_path(tokens: int, rounds: int) -> Measured:
     """Drain, stream and whole path; the path's ratio is to the drain."""
-    async with runtime(answering_graph(tokens)) as at_runtime_api:
-        subjects = {FLOOR: SUBJECTS[FLOOR], OURS: SUBJECTS[OURS], PATH: at_runtime_api}
-        samples = await compare(subjects, partial(answering_graph, tokens), rounds)
+    make = partial(answering_graph, tokens)  # a graph for each: the threads are the same
+    async with runtime(make(), observed=False) as unobserved, runtime(make(), observed=True) as at_runtime_api:
+        subjects = {FLOOR: SUBJECTS[FLOOR], OURS: SUBJECTS[OURS], UNOBSERVED: unobserved, PATH: at_runtime_api}
+        with redirect_stdout(io.StringIO()):  # the metrics' lines
+            samples = await compare(subjects, make, rounds)
     rows = [_row(name, taken, samples[FLOOR], tokens) for name, taken in samples.items()]
     check = Check("a token from the graph to its chunk at the Runtime API, beside the bare v3 drain", rows[-1]["vs_drain"], LIMIT, "×")
     return Measured("path", f"One token of {tokens}, graph → chunk at the Runtime API (CPU of the function)", rows, [check], "us_per_token")

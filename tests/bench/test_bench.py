@@ -11,7 +11,7 @@ import pytest
 from tests.bench import __main__ as bench
 from tests.bench.first import measure_first
 from tests.bench.memory import in_own_process, measure_memory, peaks
-from tests.bench.path import PATH, measure_path
+from tests.bench.path import PATH, UNOBSERVED, measure_path
 from tests.bench.plot import panels, svg
 from tests.bench.report import Measured
 from tests.bench.savers import SAVERS
@@ -39,7 +39,7 @@ async def test_the_stream_is_measured_beside_every_other_way() -> None:
 async def test_the_path_ends_at_the_runtime_api() -> None:
     """What comes out there is what the stream alone sends."""
     measured = await measure_path(tokens=3, rounds=1)
-    assert ways(measured) == [FLOOR, OURS, PATH]
+    assert ways(measured) == [FLOOR, OURS, UNOBSERVED, PATH]
     sent = {row["way"]: row["bytes_per_token"] for row in measured.rows}
     assert sent[PATH] == pytest.approx(sent[OURS], rel=0.05)
 

@@ -10,10 +10,12 @@ import boto3
 import pytest
 from moto import mock_aws
 
+from functions.observing.names import METRICS, OUTCOMES
 from functions.settings import Settings
 from functions.store.tables import TABLES, create_tables
 from infra.bundle import BOOTSTRAP, LAMBDA, MANIFEST
 from infra.deployment import DEPLOYABLE, ROOT, project_context
+from infra.observability import FAILING
 from tests.infra.conftest import fake_bundle
 from tests.infra.templates import Synth, properties, resources, variables
 
@@ -102,7 +104,10 @@ def test_the_environment_is_what_the_settings_read(synth: Synth, agent: str) -> 
     ours = {key.removeprefix("AGENTS_").lower(): value for key, value in told.items() if key.startswith("AGENTS_")}
     assert set(ours) <= set(Settings.model_fields)
     settings = Settings.model_validate(ours | {"bucket": "a-bucket"})
-    assert settings.model_dump(include={"name", *context}) == {"name": agent} | context
+    told_by_lambda = {"log_level"}
+    assert settings.model_dump(include={"name", *context} - told_by_lambda) == {"name": agent} | {
+        key: value for key, value in context.items() if key not in told_by_lambda
+    }
     assert set(told) - {f"AGENTS_{key.upper()}" for key in ours} == {"AWS_LAMBDA_EXEC_WRAPPER"}
 
 
@@ -212,19 +217,43 @@ def test_a_model_without_its_key_is_not_deployed(model: str, lacks: str) -> None
 
 @pytest.mark.parametrize("agent", DEPLOYABLE)
 def test_each_agent_has_alarms(synth: Synth, agent: str) -> None:
-    """Errors, throttles and runs within a tenth of their timeout reach the topic; without a topic the alarms are still there."""
+    """Errors, throttles, runs within a tenth of their timeout and the share of failed runs reach the topic; without a topic the alarms are
+    still there."""
     topic = "arn:aws:sns:us-east-1:123456789012:ops"
     alarms = [a["Properties"] for a in resources(synth(alarm_topic=topic, timeout=100), "AWS::CloudWatch::Alarm", f"agents/{agent}/")]
-    assert {a["MetricName"]: a["Threshold"] for a in alarms} == {"Errors": 1, "Throttles": 1, "Duration": 90_000}
-    assert [a["AlarmActions"] for a in alarms] == [[topic]] * 3
+    assert {a.get("MetricName"): a["Threshold"] for a in alarms} == {"Errors": 1, "Throttles": 1, "Duration": 90_000, None: FAILING}
+    (share,) = (a["Metrics"] for a in alarms if "Metrics" in a)
+    named = {m["Id"]: {d["Name"]: d["Value"] for d in m["MetricStat"]["Metric"]["Dimensions"]} for m in share if "MetricStat" in m}
+    assert named == {outcome: {"agent": agent, "outcome": outcome} for outcome in OUTCOMES}
+    assert [a["AlarmActions"] for a in alarms] == [[topic]] * 4
     assert all("AlarmActions" not in a["Properties"] for a in resources(synth(), "AWS::CloudWatch::Alarm"))
 
 
 def test_one_dashboard_shows_every_agent(synth: Synth) -> None:
-    """The dashboard has a row per agent and one for the tables."""
+    """The dashboard has a row per agent and one for the tables, and every metric that a run writes is somewhere on it."""
     body = json.dumps(properties(synth(), "AWS::CloudWatch::Dashboard")["DashboardBody"])
     assert all(f"{agent}: runs" in body for agent in DEPLOYABLE)
     assert "tables: consumed units" in body
+    assert [metric.name for metric in METRICS if metric.name not in body.replace("RunDuration", "")] == ["RunDuration"], "Lambda's is there"
+
+
+@pytest.mark.parametrize(
+    ("level", "lambdas", "ours"), [("DEBUG", "DEBUG", None), ("INFO", "INFO", None), ("WARN", "INFO", "WARN"), ("ERROR", "INFO", "ERROR")]
+)
+def test_no_log_level_drops_the_metrics(synth: Synth, level: str, lambdas: str, ours: str | None) -> None:
+    """Lambda takes lines without a level for INFO, as metrics are: above that its filter stays open and our own level does it."""
+    function = properties(synth(log_level=level, agents="dev"), "AWS::Lambda::Function")
+    assert function["LoggingConfig"]["ApplicationLogLevel"] == lambdas
+    assert function["Environment"]["Variables"].get("AGENTS_LOG_LEVEL") == ours
+
+
+def test_tracing_is_a_choice(synth: Synth) -> None:
+    """Off by default; X-Ray by Lambda itself, OpenTelemetry by a layer, whose `otel-instrument` the bootstrap runs. nag stays clean."""
+    layer = "arn:aws:lambda:eu-west-1:123456789012:layer:otel:7"
+    plain = properties(synth(agents="dev"), "AWS::Lambda::Function")
+    assert not {"TracingConfig", "Layers"} & set(plain)
+    traced = properties(synth(agents="dev", tracing="xray", layers=layer), "AWS::Lambda::Function")
+    assert (traced["TracingConfig"], traced["Layers"]) == ({"Mode": "Active"}, [layer])
 
 
 def test_snapstart_is_a_choice(synth: Synth) -> None:
