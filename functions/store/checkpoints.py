@@ -32,6 +32,7 @@ from functions.store import keys
 from functions.store.claims import Claims
 from functions.store.clients import ASYNC_THREADS, Calls, dynamodb_client, s3_client
 from functions.store.epochs import Epochs
+from functions.store.events import EventTable
 from functions.store.history import delta_history
 from functions.store.holding import Holding
 from functions.store.leases import Grant, Leases
@@ -39,6 +40,7 @@ from functions.store.payloads import Chunks, Objects, Payloads
 from functions.store.reading import Reader, Record
 from functions.store.remembered import Remembered
 from functions.store.table import Table
+from functions.store.tables import CHECKPOINTS, EVENTS
 from functions.store.upkeep import Upkeep
 from functions.store.writing import Writer
 
@@ -119,6 +121,13 @@ class DynamoDBSaver(BaseCheckpointSaver[Any]):
     def claims(self) -> Claims:
         """What its threads were told, by `partition`."""
         return Claims(self._reader, self.ttl_seconds)
+
+    def events(self, keep_seconds: float) -> EventTable | None:
+        """The events of its threads' runs, by `partition`: in the table `…events` beside its own. None: its own is not called
+        `…checkpoints`."""
+        prefix = self._table.name.removesuffix(CHECKPOINTS)
+        named = prefix != self._table.name
+        return EventTable(Table(f"{prefix}{EVENTS}", self._table.client, self._table.calls), keep_seconds) if named else None
 
     def partition(self, thread_id: str) -> str:
         """Partition key of a thread of this principal."""

@@ -39,6 +39,12 @@ class Table:
         with self._explained():
             return self.client.get_item(TableName=self.name, Key=_key(pk, sk), ConsistentRead=True).get("Item")
 
+    def glance(self, pk: str, sk: str, attribute: str) -> Item:
+        """One attribute of an item as some replica has it; empty if that has none."""
+        request: dict[str, Any] = {"ProjectionExpression": "#a", "ExpressionAttributeNames": {"#a": attribute}}
+        with self._explained():
+            return self.client.get_item(TableName=self.name, Key=_key(pk, sk), **request).get("Item", {})
+
     def delete(self, pk: str, sk: str) -> None:
         with self._explained():
             self.client.delete_item(TableName=self.name, Key=_key(pk, sk))

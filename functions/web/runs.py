@@ -14,13 +14,15 @@ from functions.runs import AgentRun
 from functions.runs.connect import connect_events
 from functions.runs.errors import RunRejected
 from functions.runs.framing import never_begun
+from functions.runs.recording import Recorder
 from functions.web.current import Caller, Here
+from functions.web.joins import remaining_ms
 from functions.web.openapi import body_of
 from functions.web.preferences import idempotency_key, wait_seconds
 from functions.web.problems import Problem
 from functions.web.run_input import check_thread_id, frontend_of, read_json, read_run_input
 from functions.web.served import Served
-from functions.web.sse import EventStream
+from functions.web.sse import EventStream, encode
 from graphs.catalog import Options
 
 log = logging.getLogger(__name__)
@@ -54,6 +56,7 @@ async def run(request: Request, served: Here, who: Caller) -> Response:
     if served.unavailable:
         raise Problem(503, "AGENT_UNAVAILABLE", served.unavailable)
     input = await read_run_input(request, served.settings.max_body_bytes)
+    recorder = Recorder(served.event_log(who, input.thread_id, input.run_id), encode)
     options = served.agent.options(input)
     if served.knowledge is not None and (kb_id := options.configurable.get("kbId")):
         # here, not above: agents without knowledge bases load nothing of them
@@ -64,10 +67,11 @@ async def run(request: Request, served: Here, who: Caller) -> Response:
         served = await served.with_its_keys()
     except Exception as exc:  # noqa: BLE001 - whatever keeps an agent from being made ends in RUN_ERROR, and in the log with its stack
         return _never_begun(served, input, exc)
-    agent_run = _agent_run(served, request, who, input, options)
+    agent_run = _agent_run(served, request, who, input, options, recorder)
     await _prepare(agent_run)
     return EventStream(
         agent_run.events(),
+        encode=recorder.frame,
         heartbeat=served.settings.heartbeat_seconds,
         after=lambda: served.touch(who, input),
         closing=agent_run.close,
@@ -87,8 +91,7 @@ async def connect(request: Request, served: Here, who: Caller) -> Response:
     return EventStream(_each(events), heartbeat=served.settings.heartbeat_seconds)
 
 
-def _agent_run(served: Served, request: Request, who: str, input: RunAgentInput, options: Options) -> AgentRun:
-    context = request.scope.get("aws.context")
+def _agent_run(served: Served, request: Request, who: str, input: RunAgentInput, options: Options, recorder: Recorder) -> AgentRun:
     return AgentRun(
         input,
         served.graph(who),
@@ -99,12 +102,13 @@ def _agent_run(served: Served, request: Request, who: str, input: RunAgentInput,
         state_keys=served.state_keys,
         predict_state=served.agent.spec.predict_state,
         context=options.context,
-        remaining_ms=getattr(context, "get_remaining_time_in_millis", None),
+        remaining_ms=remaining_ms(request),
         debug=served.settings.debug,
         lease_seconds=served.settings.lease_seconds,
         wait_seconds=wait_seconds(request),
         idempotency_key=idempotency_key(request),
         code_version=served.settings.code_version,
+        recorder=recorder,
     )
 
 

@@ -14,6 +14,7 @@ from langgraph.pregel import Pregel
 
 from functions.parts import make_deps
 from functions.runs.agents import ServedAgent, UnknownAgent, compile_agent, find_spec
+from functions.runs.event_log import EventLog, event_log
 from functions.settings import Settings
 from functions.store import keys
 from functions.store.checkpoints import DynamoDBSaver
@@ -71,6 +72,10 @@ class Served:
         saver = self.agent.graph.checkpointer
         own = keys.owner(self.agent.spec.name, principal)
         return self.agent.graph_for(saver.for_principal(own) if isinstance(saver, DynamoDBSaver) else None)
+
+    def event_log(self, principal: str, thread_id: str, run_id: str) -> EventLog | None:
+        """The kept events of a run; None: they are not kept."""
+        return event_log(self.graph(principal).checkpointer, thread_id, run_id, self.settings.events_hours * 3_600)
 
     async def touch(self, principal: str, input: RunAgentInput) -> None:
         """Moves the conversation to the top of its owner's list, and names it. Its failure is logged: the run itself has ended well."""
