@@ -11,7 +11,7 @@ import copy
 import math
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import AbstractContextManager, nullcontext, suppress
 from functools import partial
 from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar, cast
 
@@ -32,6 +32,7 @@ from functions.store import keys
 from functions.store.claims import Claims
 from functions.store.clients import ASYNC_THREADS, Calls, dynamodb_client, s3_client
 from functions.store.epochs import Epochs
+from functions.store.errors import TableMissing
 from functions.store.events import EventTable
 from functions.store.history import delta_history
 from functions.store.holding import Holding
@@ -231,6 +232,10 @@ class DynamoDBSaver(BaseCheckpointSaver[Any]):
             self._writer.pending(self._own(self._address(config)), writes, task_id, task_path)
 
     def delete_thread(self, thread_id: str) -> None:
+        """Also the events of its runs, where their table is there."""
+        if (events := self.events(0)) is not None:
+            with suppress(TableMissing):
+                events.delete_thread(self.partition(str(thread_id)))
         self._upkeep.delete_thread(str(thread_id))
 
     def delete_for_runs(self, run_ids: Sequence[str]) -> None:

@@ -15,6 +15,7 @@ from functions.runs.connect import connect_events
 from functions.runs.errors import RunRejected
 from functions.runs.framing import never_begun
 from functions.runs.recording import Recorder
+from functions.store.expiry import now
 from functions.web.current import Caller, Here
 from functions.web.joins import remaining_ms
 from functions.web.openapi import body_of
@@ -53,6 +54,7 @@ async def run(request: Request, served: Here, who: Caller) -> Response:
 
     `Idempotency-Key`: the same request again starts nothing (409, with the run that it started). `Prefer: wait=N`: waits up to N seconds
     for a thread that another run has."""
+    began = now()
     if served.unavailable:
         raise Problem(503, "AGENT_UNAVAILABLE", served.unavailable)
     input = await read_run_input(request, served.settings.max_body_bytes)
@@ -73,7 +75,7 @@ async def run(request: Request, served: Here, who: Caller) -> Response:
         agent_run.events(),
         encode=recorder.frame,
         heartbeat=served.settings.heartbeat_seconds,
-        after=lambda: served.touch(who, input),
+        after=lambda: served.touch(who, input, began),
         closing=agent_run.close,
     )
 

@@ -6,6 +6,7 @@ import asyncio
 import logging
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from ag_ui.core import RunAgentInput
@@ -19,7 +20,7 @@ from functions.settings import Settings
 from functions.store import keys
 from functions.store.checkpoints import DynamoDBSaver
 from functions.store.clients import dynamodb_client
-from functions.store.threads import Threads
+from functions.store.threads import ConversationDeleted, Threads
 from functions.web.titles import entitle
 from graphs.catalog import AGENTS, AgentSpec, Deps
 from graphs.stream.parts import text_of
@@ -77,14 +78,17 @@ class Served:
         """The kept events of a run; None: they are not kept."""
         return event_log(self.graph(principal).checkpointer, thread_id, run_id, self.settings.events_hours * 3_600)
 
-    async def touch(self, principal: str, input: RunAgentInput) -> None:
+    async def touch(self, principal: str, input: RunAgentInput, began: float) -> None:
         """Moves the conversation to the top of its owner's list, and names it. Its failure is logged: the run itself has ended well."""
         if self.threads is None:
             return
         said = next((text_of(m.content) for m in input.messages if m.role == "user"), "")
         title = rule_title(said) or self.agent.spec.title
         try:
-            row = await asyncio.to_thread(self.threads.touch, principal, input.thread_id, agent=self.agent.spec.name, title=title)
+            touch = partial(self.threads.touch, agent=self.agent.spec.name, title=title, began=began)
+            row = await asyncio.to_thread(touch, principal, input.thread_id)
+        except ConversationDeleted:
+            return
         except Exception:
             log.exception("the conversation row of thread %s was not updated", input.thread_id)
             return
