@@ -10,6 +10,7 @@ from weakref import WeakKeyDictionary
 
 from langgraph.checkpoint.base import BaseCheckpointSaver
 
+from functions.store.errors import TableMissing
 from functions.store.events import Batch, Kept
 
 if TYPE_CHECKING:
@@ -56,7 +57,10 @@ class TableLog:
         await self.saver.in_thread(self.events.write, self.pk, self.run_id, batch)
 
     async def read(self, after: int = 0) -> Kept:
-        return await self.saver.in_thread(self.events.read, self.pk, self.run_id, after)
+        try:
+            return await self.saver.in_thread(self.events.read, self.pk, self.run_id, after)
+        except TableMissing:
+            return Kept(())  # nor could anything be written: the log of each run says so
 
     async def last_number(self) -> int:
         return await self.saver.in_thread(self.events.last_number, self.pk, self.run_id)

@@ -20,6 +20,8 @@ from graphs.stream.lifecycle import Lifecycle
 POLL_SECONDS = 0.5
 LOOK_SECONDS = 2.0
 """Between two looks at whether the run still lives, while nothing comes from it."""
+FIRST_WITHIN = 15.0
+"""Seconds: a live run of which nothing is kept after that has no log."""
 MARGIN_MS = 3_000
 """A joined stream ends so long before the deadline of its own invocation."""
 
@@ -64,6 +66,10 @@ class Following:
             raise RunRejected(404, "NOT_FOUND", "There is no such run, or its events are not kept.")
         return not seen or not seen[-1].ends
 
+    async def is_kept(self) -> bool:
+        """Whether there is anything of it, or will be."""
+        return bool(self._mine((await self.events.read()).batches)) or self._lives(await self.look())
+
     async def frames(self) -> AsyncIterator[bytes]:
         """To the run's terminal event; or to an error of ours, where there will be none."""
         async for batch in self.batches():
@@ -71,11 +77,11 @@ class Following:
 
     async def batches(self) -> AsyncIterator[Batch]:
         """As `frames`. An error of ours is a batch without a number."""
-        ended = False
+        ended, began = False, monotonic()
         while True:
             found = self._mine((await self.events.read(self.after or 0)).batches)
             for batch in found:
-                if self.after is not None and batch.first > self.after + 1:
+                if batch.first > self.after + 1 if self.after is not None else not _begins(batch):
                     yield await self._error("EVENTS_MISSING")
                     return
                 yield replace(batch, frames=batch.after(self.after or 0))
@@ -84,6 +90,9 @@ class Following:
                     return
             if ended and not found:
                 yield await self._error("RUN_LOST")
+                return
+            if not self.after and monotonic() - began > FIRST_WITHIN:
+                yield await self._error("EVENTS_MISSING")
                 return
             if self.remaining_ms is not None and self.remaining_ms() < MARGIN_MS:
                 yield await self._error("JOIN_ENDED")
@@ -122,6 +131,10 @@ class Following:
         events += closing(frame for batch in seen for frame in split(batch.frames))
         events.append(RunErrorEvent(message=MESSAGES[code], code=code))
         return Batch(0, len(events), self.fence or 0, b"".join(map(self.encode, events)), ends=True)
+
+
+def _begins(batch: Batch) -> bool:
+    return b'{"type":"RUN_STARTED"' in batch.frames[:64]
 
 
 _EVENT: TypeAdapter[BaseEvent] = TypeAdapter(Event)

@@ -2,22 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import asyncio
+from collections.abc import AsyncIterator, Callable
 from functools import partial
+from time import monotonic
 from typing import Annotated, Any
 
+from ag_ui.core import RunAgentInput
 from fastapi import APIRouter, Header, Query, Request
 from fastapi.responses import Response
 
 from functions.runs.following import Following
-from functions.runs.live import last_holder
+from functions.runs.lease import RunInProgress
+from functions.runs.live import Started, last_holder, run_of_request
 from functions.web.current import Caller, Here
+from functions.web.preferences import idempotency_key
 from functions.web.problems import Problem
 from functions.web.run_input import check_id, check_thread_id
 from functions.web.served import Served
 from functions.web.sse import EventStream, encode
 
 LAST = 2**53
+TOLD_WITHIN = 3.0
+"""Seconds between a run's taking its thread and its key being known."""
+POLL_SECONDS = 0.1
 JOINED: dict[int | str, dict[str, Any]] = {
     200: {"description": "The events behind `after`, as they were first sent, then those that come.", "content": {"text/event-stream": {}}},
     204: {"description": "`after` is the run's last event."},
@@ -49,7 +57,7 @@ async def joined(
         raise Problem(404, "NOT_FOUND", "The events of runs are not kept here.")
     if not await found.goes_on():
         return Response(status_code=204)
-    return shown(served, found)
+    return shown(served, found.frames())
 
 
 def following(
@@ -63,8 +71,33 @@ def following(
     return Following(events, look, thread_id, run_id, encode, after, fence, remaining_ms(request))
 
 
-def shown(served: Served, found: Following) -> EventStream:
-    return EventStream(found.frames(), heartbeat=served.settings.heartbeat_seconds, encode=bytes, goes_on=False)
+async def live_run(served: Served, request: Request, who: str, thread_id: str) -> Following | None:
+    """What runs on a thread, from its beginning; None: nothing does, or no events are kept."""
+    held = await last_holder(served.graph(who).checkpointer, thread_id)
+    if held is None or not held.live:
+        return None
+    return following(served, request, who, thread_id, held.run_id, after=None, fence=held.fence)
+
+
+async def started_before(served: Served, request: Request, who: str, input: RunAgentInput, busy: RunInProgress) -> Following | None:
+    """The run that this very request has started, by its `Idempotency-Key`, from its beginning. None: it has not, or no events are kept."""
+    key = idempotency_key(request)
+    started = Started(busy.run_id, busy.fence) if busy.fence is not None else None
+    until = monotonic() + TOLD_WITHIN
+    while started is None and key is not None:
+        started = await run_of_request(served.graph(who).checkpointer, input.thread_id, key)
+        if busy.run_id != input.run_id or monotonic() > until:
+            break
+        # the run that has the thread is likely ours: whose key it has is written when its input is understood
+        await asyncio.sleep(POLL_SECONDS)
+    if started is None:
+        return None
+    found = following(served, request, who, input.thread_id, started.run_id, after=None, fence=started.fence)
+    return found if found is not None and await found.is_kept() else None
+
+
+def shown(served: Served, frames: AsyncIterator[bytes]) -> EventStream:
+    return EventStream(frames, heartbeat=served.settings.heartbeat_seconds, encode=bytes, goes_on=False)
 
 
 def remaining_ms(request: Request) -> Callable[[], int] | None:
