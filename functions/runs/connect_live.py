@@ -14,12 +14,14 @@ from functions.runs.thread import Thread, public_keys, public_state, read_thread
 from functions.store.events import split
 from graphs.stream import messages_to_agui
 
+AtRest = Callable[[], Awaitable[Sequence[BaseEvent]]]
+
 
 async def live_frames(
     graph: Pregel[Any, Any, Any, Any],
     found: Following,
     state_keys: Sequence[str] | None,
-    at_rest: Callable[[], Awaitable[Sequence[BaseEvent]]],
+    at_rest: AtRest,
 ) -> AsyncIterator[bytes]:
     """The run's RUN_STARTED, MESSAGES_SNAPSHOT and STATE_SNAPSHOT of the thread before it, then what the run sent. Its frames have their
     numbers: who drops this stream can join the run. `at_rest`: what is shown where nothing of the run is kept."""

@@ -16,6 +16,7 @@ from langgraph.graph import START, MessagesState, StateGraph
 from langgraph.prebuilt import ToolNode
 from langgraph.types import interrupt
 
+from functions.runs import turn
 from functions.runs.lease import acquire
 from functions.runs.live import last_holder, stop_run
 from functions.store.checkpoints import DynamoDBSaver
@@ -187,16 +188,14 @@ async def test_a_stop_before_the_graph_begins(saver: BaseCheckpointSaver[Any], t
     work.lasts = 0
     talk = thread(in_a_node(work), saver=saver)
     planned, go = asyncio.Event(), asyncio.Event()
-    from functions.runs import orchestrator
-
-    plan = orchestrator.plan_turn
+    plan = turn.plan_turn
 
     async def slowly(*args: Any) -> Any:
         planned.set()
         await go.wait()
         return await plan(*args)
 
-    monkeypatch.setattr(orchestrator, "plan_turn", slowly)
+    monkeypatch.setattr("functions.runs.orchestrator.plan_turn", slowly)
     running = asyncio.create_task(talk.say("go"))
     await planned.wait()
     assert await stop_run(saver, talk.id) is not None
@@ -224,7 +223,11 @@ async def test_a_live_run_keeps_its_thread_while_it_ends(table: DynamoDBSaver) -
     lease = await acquire(table, "t", run_id="r", seconds=600)
     stops = asyncio.Event()
     loop = asyncio.get_running_loop()
-    lease.beat(lambda: None, lambda: loop.call_soon_threadsafe(stops.set) and None)
+
+    def on_stop() -> None:
+        loop.call_soon_threadsafe(stops.set)
+
+    lease.beat(lambda: None, on_stop)
     await stop_run(table, "t")
     await asyncio.wait_for(stops.wait(), 10)
     await asyncio.sleep(0.5)

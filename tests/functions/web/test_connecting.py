@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable
+from collections.abc import Callable
 from typing import Any
 
 import httpx
@@ -68,10 +68,9 @@ def where(request: pytest.FixtureRequest) -> Dynamo | None:
 
 
 @pytest.fixture(autouse=True)
-async def soon(monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[None]:
+def soon(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(following, "POLL_SECONDS", 0.05)
     monkeypatch.setattr(following, "LOOK_SECONDS", 0.1)
-    yield
 
 
 async def connected_while(talk: Talk, input: dict[str, Any]) -> tuple[httpx.Response, httpx.Response]:
@@ -83,6 +82,11 @@ async def connected_while(talk: Talk, input: dict[str, Any]) -> tuple[httpx.Resp
         await asyncio.sleep(1.5)
         talk.go.set()
         return await running, await connecting
+
+
+def joining(run: str) -> dict[str, Any]:
+    """What a client has that knows nothing of the thread."""
+    return {"threadId": "t", "runId": run, "messages": [], "protocolVersion": "1.0"}
 
 
 def kinds(answer: httpx.Response) -> list[str]:
@@ -103,9 +107,7 @@ async def test_a_live_thread_is_shown_with_its_run(where: Dynamo | None, stream_
     talk.begun.clear()
     run, shown = await connected_while(talk, body("again", run="r2", protocolVersion="1.0"))
     events = read_sse(shown.content)
-    stream_recorder.record(
-        "connect-live", {"threadId": "t", "runId": "r2", "messages": [], "protocolVersion": "1.0"}, events, raw=shown.content
-    )
+    stream_recorder.record("connect-live", joining("r2"), events, raw=shown.content)
     assert kinds(shown) == ["RUN_STARTED", "MESSAGES_SNAPSHOT", "STATE_SNAPSHOT", *kinds(run)[1:]]
     assert [m["content"] for m in events[1]["messages"]] == ["hello", "first", "second", "again"]
     assert events[2]["snapshot"]["topic"] == "topic 1"
@@ -119,9 +121,7 @@ async def test_a_first_run_is_shown_from_nothing(where: Dynamo | None, stream_re
     talk = Talk(where)
     _run, shown = await connected_while(talk, body("hello", protocolVersion="1.0"))
     events = read_sse(shown.content)
-    stream_recorder.record(
-        "connect-first", {"threadId": "t", "runId": "r", "messages": [], "protocolVersion": "1.0"}, events, raw=shown.content
-    )
+    stream_recorder.record("connect-first", joining("r"), events, raw=shown.content)
     assert [m["content"] for m in events[1]["messages"]] == ["hello"]
     assert last_messages(events) == ["hello", "first", "second"]
 
@@ -134,7 +134,7 @@ async def test_an_answer_at_work_is_shown(where: Dynamo | None, stream_recorder:
     resume = [{"interruptId": question["outcome"]["interrupts"][0]["id"], "status": "resolved", "payload": "yes"}]
     _run, shown = await connected_while(talk, body(None, run="same", resume=resume, protocolVersion="1.0"))
     events = read_sse(shown.content)
-    stream_recorder.record("connect-answer", {"threadId": "t", "runId": "same", "messages": [], "protocolVersion": "1.0"}, events)
+    stream_recorder.record("connect-answer", joining("same"), events)
     assert [m["content"] for m in events[1]["messages"]] == ["hello"]
     assert last_messages(events) == ["hello", "yes", "second"]
 

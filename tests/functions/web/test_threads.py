@@ -128,7 +128,8 @@ async def test_history_pages_back_to_the_beginning(clients: Clients) -> None:
         resume = [{"interruptId": asked, "status": "resolved", "payload": {"value": "hitlDemo"}}]
         await client.post("/", json=body(None, run="r2", resume=resume))
         whole = (await client.get("/threads/t/history", params={"limit": 100})).json()
-        found, cursor = [], None
+        found: list[dict[str, Any]] = []
+        cursor = None
         while cursor is not None or not found:
             page = (await client.get("/threads/t/history", params={"limit": 2} | ({"cursor": cursor} if cursor else {}))).json()
             found, cursor = [*found, *page["checkpoints"]], page["cursor"]
