@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import threading
 import time
 from collections.abc import Callable
 from typing import Any
@@ -139,6 +140,27 @@ async def test_a_run_stops_where_it_is(
     assert (await talk.stored())[-1].text == (
         "result" if place is in_a_tool else "some words here" if place is while_a_message_streams else "done"
     )
+
+
+async def test_code_in_a_thread_of_its_own(saver: BaseCheckpointSaver[Any], thread: NewThread) -> None:
+    """Nothing can cancel it: the run ends all the same, and what it returns is dropped."""
+    begun, go, ended = threading.Event(), threading.Event(), threading.Event()
+
+    def node(state: MessagesState) -> Json:
+        begun.set()
+        go.wait(30)
+        ended.set()
+        return {"messages": [AIMessage("late", id="a")]}
+
+    talk = thread(single(node), saver=saver)
+    running = asyncio.create_task(talk.say("go"))
+    await asyncio.to_thread(begun.wait, 20)
+    await stop_run(saver, talk.id)
+    assert (await asyncio.wait_for(running, 20)).outcome == "cancelled"
+    go.set()
+    await asyncio.to_thread(ended.wait, 20)
+    await asyncio.sleep(0.2)
+    assert [message.text for message in await talk.stored()] == ["go"]
 
 
 async def test_a_stopped_run_takes_the_next_message(saver: BaseCheckpointSaver[Any], thread: NewThread) -> None:
