@@ -71,6 +71,11 @@ class Settings(BaseSettings):
     lease_seconds: float = Field(
         default=30.0, gt=0, description="A thread whose run died is free for the next one after this long, in seconds."
     )
+    events_hours: float = Field(
+        default=24.0,
+        ge=0,
+        description="Hours that the events of a run are kept, so that a dropped stream can be joined again; 0: not at all.",
+    )
     code_version: str = Field(
         default_factory=lambda: os.environ.get("AWS_LAMBDA_FUNCTION_VERSION", "").replace("$LATEST", ""),
         description="Of the deployed code. A thread's open questions are asked again when another version ran it last; "

@@ -44,7 +44,7 @@ class AgentStack(cdk.Stack):
             local_secondary_indexes=[_local_index(index) for index in schema.local_indexes] or None,
             time_to_live_attribute=schema.ttl,
             billing=dynamodb.Billing.on_demand(),
-            point_in_time_recovery_specification=dynamodb.PointInTimeRecoverySpecification(point_in_time_recovery_enabled=True),
+            point_in_time_recovery_specification=dynamodb.PointInTimeRecoverySpecification(point_in_time_recovery_enabled=schema.backed_up),
             deletion_protection=self._deployment.keeps_data,
             removal_policy=self._removal,
         )

@@ -20,6 +20,7 @@ from langgraph.checkpoint.base import BaseCheckpointSaver
 from functions.runs.errors import RunRejected
 from functions.runs.local_lease import LocalLease
 from functions.store.errors import StoreError, ThreadBusy
+from functions.store.holders import asked_to_stop
 from functions.store.holding import Holding, clocks
 
 if TYPE_CHECKING:
@@ -30,6 +31,8 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 LEASE_SECONDS = 30.0
+LOOK_SECONDS = 1.0
+"""Between two looks at whether the run is to stop."""
 BEATS = 3
 """In the time of a lease: two can fail."""
 PAST_DEADLINE = 5.0
@@ -42,11 +45,20 @@ RemainingMs = Callable[[], int]
 
 
 class RunInProgress(RunRejected):
-    """Another run has the thread: `run_id`."""
+    """Another run has the thread: `run_id`. `fence`: of the lease of the run that this very request has started before."""
+
+    fence: int | None = None
 
     def __init__(self, run_id: str, message: str = "A run is in progress on this thread. Wait for its end.") -> None:
         super().__init__(409, "RUN_IN_PROGRESS", message)
         self.run_id = run_id
+
+
+def already_started(run_id: str, fence: int) -> RunInProgress:
+    """This request has started that run before."""
+    refusal = RunInProgress(run_id, f"This request has started the run {run_id} before.")
+    refusal.fence = fence
+    return refusal
 
 
 class Lease(Protocol):
@@ -68,8 +80,8 @@ class Lease(Protocol):
     async def looked_at(self) -> None:
         """What was open was asked again: the thread belongs to this code. Before the graph runs: what that asks is this code's."""
 
-    def beat(self, on_lost: Callable[[], None]) -> None:
-        """From now on it is renewed, by a thread of its own; `on_lost` is called there."""
+    def beat(self, on_lost: Callable[[], None], on_stop: Callable[[], None]) -> None:
+        """From now on it is renewed, by a thread of its own; `on_lost` is called there, and `on_stop` when the run is to stop."""
 
     async def release(self) -> None:
         """Gives it back. Never raises what the table raises: it is logged, and the lease ends by itself."""
@@ -83,8 +95,8 @@ class Lease(Protocol):
     async def forget(self, interrupt_ids: list[str]) -> None:
         """These questions have no answer any more."""
 
-    async def run_of_request(self, key: str) -> str | None:
-        """The run that this `Idempotency-Key` has started."""
+    async def run_of_request(self, key: str) -> tuple[str, int] | None:
+        """The run that this `Idempotency-Key` has started, and the fence of its lease."""
 
     async def started(self, key: str) -> None:
         """The key belongs to this run."""
@@ -183,15 +195,21 @@ class TableLease:
     def _renew(self) -> bool:
         return self._leases.beat(self._grant, _lasting(self._seconds, self._remaining_ms))
 
-    def beat(self, on_lost: Callable[[], None]) -> None:
+    def beat(self, on_lost: Callable[[], None], on_stop: Callable[[], None]) -> None:
         # in the run's context: what it logs is the run's, and so are its calls
         run, name = contextvars.copy_context().run, f"lease-{self._grant.run_id}"
-        threading.Thread(target=run, args=(self._keep_beating, on_lost), name=name, daemon=True).start()
+        threading.Thread(target=run, args=(self._keep_beating, on_lost, on_stop), name=name, daemon=True).start()
 
-    def _keep_beating(self, on_lost: Callable[[], None]) -> None:
-        pause = max(0.0, self._seconds / BEATS - self._holding.age)  # planning the run has taken its part
-        while not self._ended.wait(pause):
-            pause = self._seconds / BEATS
+    def _keep_beating(self, on_lost: Callable[[], None], on_stop: Callable[[], None]) -> None:
+        due = time.monotonic() + self._seconds / BEATS - self._holding.age  # planning the run has taken its part
+        stops = False
+        while not self._ended.wait(max(0.0, min(LOOK_SECONDS, due - time.monotonic()))):
+            if not stops and self._is_to_stop():
+                stops, due = True, 0.0  # whoever asked has cut the lease short
+                on_stop()
+            if time.monotonic() < due:
+                continue
+            due = time.monotonic() + self._seconds / BEATS
             try:
                 alive = self._holding.beat()
             except (BotoCoreError, ClientError, StoreError) as error:
@@ -202,6 +220,13 @@ class TableLease:
                 on_lost()
             if not alive:
                 return
+
+    def _is_to_stop(self) -> bool:
+        try:
+            return asked_to_stop(self._leases.reader.table, self._grant)
+        except (BotoCoreError, ClientError, StoreError) as error:
+            log.warning("it is not known whether run %s is to stop: %s", self._grant.run_id, error)
+            return False
 
     async def release(self) -> None:
         self._ended.set()
@@ -228,10 +253,10 @@ class TableLease:
         saver = self._saver
         await saver.in_thread(saver.claims.forget, self._grant.pk, interrupt_ids)
 
-    async def run_of_request(self, key: str) -> str | None:
+    async def run_of_request(self, key: str) -> tuple[str, int] | None:
         saver = self._saver
         return await saver.in_thread(saver.claims.run_of_request, self._grant.pk, key)
 
     async def started(self, key: str) -> None:
         saver = self._saver
-        await saver.in_thread(saver.claims.request, self._grant.pk, self._grant.run_id, key)
+        await saver.in_thread(saver.claims.request, self._grant.pk, self._grant.run_id, key, self.fence)

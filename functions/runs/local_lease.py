@@ -14,6 +14,7 @@ from langgraph.checkpoint.base import BaseCheckpointSaver
 from langgraph.checkpoint.memory import InMemorySaver
 
 from functions.store.errors import ThreadBusy
+from functions.store.holders import Holder
 
 if TYPE_CHECKING:
     from functions.store.claims import Claim
@@ -25,7 +26,7 @@ class _Held:
 
     runs: dict[str, LocalLease] = field(default_factory=dict)
     fences: dict[str, int] = field(default_factory=dict)
-    requests: dict[tuple[str, str], str] = field(default_factory=dict)
+    requests: dict[tuple[str, str], tuple[str, int]] = field(default_factory=dict)
 
 
 _HELD: WeakKeyDictionary[BaseCheckpointSaver[Any], _Held] = WeakKeyDictionary()
@@ -49,11 +50,17 @@ class LocalLease:
         self.lost = threading.Event()
         self._thread_id, self._held = thread_id, held
         self.fence = held.fences[thread_id] = held.fences.get(thread_id, 0) + 1
+        self.on_stop: Callable[[], None] = lambda: None
         held.runs[thread_id] = self
 
-    def beat(self, on_lost: Callable[[], None]) -> None:
+    def beat(self, on_lost: Callable[[], None], on_stop: Callable[[], None]) -> None:
         """A run that has begun holds it until it ends."""
         self.until = math.inf
+        self.on_stop = on_stop
+
+    @property
+    def holder(self) -> Holder:
+        return Holder(self.run_id, self.fence, max(0.0, self.until - time.monotonic()))
 
     async def looked_at(self) -> None:
         return None
@@ -71,8 +78,28 @@ class LocalLease:
     async def forget(self, interrupt_ids: list[str]) -> None:
         return None
 
-    async def run_of_request(self, key: str) -> str | None:
+    async def run_of_request(self, key: str) -> tuple[str, int] | None:
         return self._held.requests.get((self._thread_id, key))
 
     async def started(self, key: str) -> None:
-        self._held.requests[self._thread_id, key] = self.run_id
+        self._held.requests[self._thread_id, key] = self.run_id, self.fence
+
+
+def local_holder(checkpointer: BaseCheckpointSaver[Any], thread_id: str) -> Holder | None:
+    """As `functions.store.holders.holder`; None also where the run has ended."""
+    held = _HELD.get(checkpointer)
+    lease = held.runs.get(thread_id) if held is not None else None
+    return lease.holder if lease is not None else None
+
+
+def ask_local_to_stop(checkpointer: BaseCheckpointSaver[Any], thread_id: str, run_id: str | None) -> Holder | None:
+    """As `functions.store.holders.ask_to_stop`."""
+    found = local_holder(checkpointer, thread_id)
+    if found is not None and found.live and run_id in (None, found.run_id):
+        _HELD[checkpointer].runs[thread_id].on_stop()
+    return found
+
+
+def local_run_of_request(checkpointer: BaseCheckpointSaver[Any], thread_id: str, key: str) -> tuple[str, int] | None:
+    held = _HELD.get(checkpointer)
+    return held.requests.get((thread_id, key)) if held is not None else None

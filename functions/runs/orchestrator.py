@@ -27,8 +27,10 @@ from langgraph.runtime import RunControl
 from functions.runs.errors import MESSAGES, CheckpointerNeeded, RunRejected
 from functions.runs.framing import run_failed, run_started
 from functions.runs.frontend import client_configurable, frontend_tools, knows_1_0, success
-from functions.runs.lease import LEASE_SECONDS, Lease, RunInProgress, acquire
+from functions.runs.lease import LEASE_SECONDS, Lease, acquire, already_started
 from functions.runs.reasking import asked_again
+from functions.runs.recording import Recorder
+from functions.runs.stopping import STOP_REASON, Stopping
 from functions.runs.thread import RUN_ID_KEY, Thread, has_checkpointer, public_keys, public_state, read_thread
 from functions.runs.turn import InputResolver, Turn, answered_before, plan_turn
 from functions.runs.usage import UsageCounter
@@ -38,8 +40,6 @@ log = logging.getLogger(__name__)
 
 DRAIN_MARGIN_MS = 20_000
 """With less than this left the run stops at its next step boundary."""
-STOP_REASON = "stop"
-"""`RunControl.request_drain` reason of a run that its user stopped."""
 LEASE_LOST = "lease lost"
 """The same of a run whose thread another run has taken over."""
 TERMINAL = (EventType.RUN_FINISHED, EventType.RUN_ERROR)
@@ -68,6 +68,8 @@ class AgentRun:
         code_version: of the code that runs; when another version ran the thread last, its open questions are asked again before they are
             answered. Empty: not known, they are not.
         idempotency_key: a second run with the same key on this thread is refused with `RUN_IN_PROGRESS`, unless the first one died.
+        recorder: keeps the events. It is told where they begin, and the last one while the thread is still held; whoever reads `events`
+            hands it the others.
     """
 
     def __init__(
@@ -89,6 +91,7 @@ class AgentRun:
         wait_seconds: float = 0.0,
         idempotency_key: str | None = None,
         code_version: str = "",
+        recorder: Recorder | None = None,
     ) -> None:
         self._input = input
         self._graph = graph
@@ -104,11 +107,14 @@ class AgentRun:
         self._debug = debug
         self._lease_seconds, self._wait_seconds, self._idempotency_key = lease_seconds, wait_seconds, idempotency_key
         self._code_version = code_version
+        self._recorder = recorder
+        self._stopping = Stopping(self._control)
         self._lease: Lease | None = None
         self._unplanned: BaseException | None = None
         self._usage = UsageCounter()
         self._turn: Turn | None = None
         self._history: Sequence[Any] = ()
+        self._begins_at: RunnableConfig = {}
         self._transformer = AguiTransformer()
         self._output: Thread = Thread()
         self._config: RunnableConfig = {
@@ -132,7 +138,7 @@ class AgentRun:
             self._config["configurable"] = {**self._config["configurable"], **own}
         await self._take_lease()
         try:
-            self._turn = await self._plan()
+            self._turn = await (self._recorded_plan(self._recorder, self._lease) if self._recorder and self._lease else self._plan())
         except BaseException as exc:
             self._unplanned = exc
             await self.close()
@@ -152,7 +158,7 @@ class AgentRun:
             remaining_ms=self._remaining_ms,
             code=self._code_version,
         )
-        self._lease.beat(lambda: self._control.request_drain(LEASE_LOST))
+        self._lease.beat(lambda: self._control.request_drain(LEASE_LOST), self._stopping.from_thread())
         if self._lease.checkpointer is not saver:
             self._graph = self._graph.copy({"checkpointer": self._lease.checkpointer})
 
@@ -164,13 +170,13 @@ class AgentRun:
 
     async def _plan(self) -> Turn:
         lease, key = self._lease, self._idempotency_key
-        if lease and key and (started := await lease.run_of_request(key)) is not None and started not in lease.dead:
-            raise RunInProgress(started, f"This request has started the run {started} before.")
+        if lease and key and (started := await lease.run_of_request(key)) is not None and started[0] not in lease.dead:
+            raise already_started(*started)
         thread = await read_thread(self._graph, self._config)
         if lease and lease.changed:
             thread = await asked_again(self._graph, self._config, thread, lease, self._context)
             await lease.looked_at()
-        self._history = thread.messages
+        self._history, self._begins_at = thread.messages, thread.config
         asked = {i.id for i in thread.interrupts} | {entry.interrupt_id for entry in self._input.resume or ()}
         claimed = await lease.answers(sorted(asked)) if lease and asked else None
         alone = lease is None or lease.alone
@@ -179,6 +185,18 @@ class AgentRun:
             raise answered_before(answered[0])
         if lease and key:
             await lease.started(key)
+        return turn
+
+    async def _recorded_plan(self, recorder: Recorder, lease: Lease) -> Turn:
+        """Beside the planning it is looked up how far a run with this id was numbered before."""
+        numbering = asyncio.create_task(recorder.last_number())
+        try:
+            turn = await self._plan()
+            last = await numbering
+        finally:
+            numbering.cancel()
+        begins_at = (turn.fork or self._begins_at).get("configurable", {})
+        recorder.begin(last, lease.fence, begins_at.get("checkpoint_id") or "", again=self._input.run_id in lease.dead)
         return turn
 
     async def events(self) -> AsyncGenerator[BaseEvent, None]:
@@ -193,6 +211,8 @@ class AgentRun:
                     else:
                         yield event
         finally:
+            if end is not None and self._recorder is not None:
+                await self._recorder.end(end)
             await self.close()
         if end is not None:
             yield end
@@ -237,7 +257,9 @@ class AgentRun:
         if turn.fork is not None:
             config = {**config, "configurable": {**turn.fork.get("configurable", {}), **config["configurable"]}}
         deadline = self._drain_before_the_deadline()
+        self._stopping.check()
         run = await self._start(turn.graph_input, config)
+        self._stopping.of(run)
         if turn.fork is None:
             self._transformer.know_history(self._history)
         self._transformer.show_state(self._shown_keys, self._predict_state)
@@ -245,6 +267,7 @@ class AgentRun:
             async with run:
                 async for event in run.extensions["agui_events"]:
                     yield self._own(event) if event.type is EventType.RUN_FINISHED else event
+                self._stopping.check(unless=self._transformer.lifecycle.finished)
                 if not has_checkpointer(self._graph):
                     self._output = Thread(values=await run.output() or {})
                     if await run.interrupts() and not self._transformer.lifecycle.finished:
@@ -252,6 +275,7 @@ class AgentRun:
         finally:
             if deadline is not None:
                 deadline.cancel()
+            await self._stopping.done()
 
     async def _start(self, graph_input: Any, config: RunnableConfig) -> Any:
         """Starts the run with our transformer, unless the graph was compiled with one: the same one twice is a key conflict."""

@@ -11,7 +11,7 @@ import copy
 import math
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import AbstractContextManager, nullcontext, suppress
 from functools import partial
 from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar, cast
 
@@ -32,6 +32,8 @@ from functions.store import keys
 from functions.store.claims import Claims
 from functions.store.clients import ASYNC_THREADS, Calls, dynamodb_client, s3_client
 from functions.store.epochs import Epochs
+from functions.store.errors import TableMissing
+from functions.store.events import EventTable
 from functions.store.gathering import Gathering, Outbox, Store, store_all
 from functions.store.history import delta_history
 from functions.store.holding import Holding
@@ -41,6 +43,7 @@ from functions.store.reading import Reader, Record
 from functions.store.remembered import Remembered
 from functions.store.segments import Known, Segments
 from functions.store.table import Table
+from functions.store.tables import CHECKPOINTS, EVENTS
 from functions.store.upkeep import Upkeep
 from functions.store.writing import Writer
 
@@ -123,6 +126,13 @@ class DynamoDBSaver(BaseCheckpointSaver[Any]):
     def claims(self) -> Claims:
         """What its threads were told, by `partition`."""
         return Claims(self._reader, self.ttl_seconds)
+
+    def events(self, keep_seconds: float) -> EventTable | None:
+        """The events of its threads' runs, by `partition`: in the table `…events` beside its own. None: its own is not called
+        `…checkpoints`."""
+        prefix = self._table.name.removesuffix(CHECKPOINTS)
+        named = prefix != self._table.name
+        return EventTable(Table(f"{prefix}{EVENTS}", self._table.client, self._table.calls), keep_seconds) if named else None
 
     def partition(self, thread_id: str) -> str:
         """Partition key of a thread of this principal."""
@@ -236,6 +246,10 @@ class DynamoDBSaver(BaseCheckpointSaver[Any]):
             return store_all(Outbox(held.name, held.client, held.calls, held.pk, held.epoch, held.memory), stores)
 
     def delete_thread(self, thread_id: str) -> None:
+        """Also the events of its runs, where their table is there."""
+        if (events := self.events(0)) is not None:
+            with suppress(TableMissing):
+                events.delete_thread(self.partition(str(thread_id)))
         self._upkeep.delete_thread(str(thread_id))
 
     def delete_for_runs(self, run_ids: Sequence[str]) -> None:

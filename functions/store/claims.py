@@ -1,7 +1,7 @@
 """What a thread has been told once: the answer to each of its questions, and the run that a request has started.
 
     a!<interrupt>         digest, question, held_for (the run's id), answer (a cell)
-    k!<idempotency key>   held_for, expires_at
+    k!<idempotency key>   held_for, fence, expires_at
 
 An answer is claimed before the graph hears it. A run that dies in between leaves the claim, and the next run goes on with that answer.
 """
@@ -74,14 +74,15 @@ class Claims:
         """These questions were never answered."""
         self.reader.table.calls.each(lambda interrupt_id: self.reader.table.delete(pk, keys.answer_key(interrupt_id)), list(interrupt_ids))
 
-    def run_of_request(self, pk: str, key: str) -> str | None:
-        """The run that this key has started."""
+    def run_of_request(self, pk: str, key: str) -> tuple[str, int] | None:
+        """The run that this key has started, and the fence of its lease."""
         item = self.reader.table.get(pk, keys.request_key(key))
-        return str(item["held_for"]["S"]) if item and alive([item]) else None
+        return (item["held_for"]["S"], int(item.get("fence", {"N": "0"})["N"])) if item and alive([item]) else None
 
-    def request(self, pk: str, run_id: str, key: str) -> None:
+    def request(self, pk: str, run_id: str, key: str, fence: int) -> None:
         """From now on the key belongs to the run. Call it under the thread's lease."""
-        self.reader.table.put(_item(pk, keys.request_key(key), run_id) | {"expires_at": {"N": str(int(now()) + REQUESTS_KEPT)}})
+        told = {"fence": {"N": str(fence)}, "expires_at": {"N": str(int(now()) + REQUESTS_KEPT)}}
+        self.reader.table.put(_item(pk, keys.request_key(key), run_id) | told)
 
     def _put(self, item: Item, condition: str, values: Item) -> bool:
         try:

@@ -41,6 +41,12 @@ class Table:
         with self._explained():
             return self.client.get_item(TableName=self.name, Key=_key(pk, sk), ConsistentRead=True).get("Item")
 
+    def glance(self, pk: str, sk: str, attribute: str) -> Item:
+        """One attribute of an item as some replica has it; empty if that has none."""
+        request: dict[str, Any] = {"ProjectionExpression": "#a", "ExpressionAttributeNames": {"#a": attribute}}
+        with self._explained():
+            return self.client.get_item(TableName=self.name, Key=_key(pk, sk), **request).get("Item", {})
+
     def get_many(self, pk: str, sks: Sequence[str]) -> dict[str, Item]:
         """Sort key → item, of those that are there, in as few calls as DynamoDB allows."""
         batches = [sks[start : start + BATCH_READS] for start in range(0, len(sks), BATCH_READS)]

@@ -30,28 +30,34 @@ class LocalIndex:
 
 @dataclass(frozen=True, slots=True)
 class TableSchema:
-    """One on-demand table. Both key attributes are strings; `ttl` names the attribute that holds the expiry in epoch seconds."""
+    """One on-demand table. Both key attributes are strings; `ttl` names the attribute that holds the expiry in epoch seconds. `backed_up`:
+    its items are worth more than a day, so AWS keeps backups of them."""
 
     name: str
     partition_key: str = "pk"
     sort_key: str = "sk"
     ttl: str = "expires_at"
     local_indexes: tuple[LocalIndex, ...] = ()
+    backed_up: bool = True
 
 
 KNOWLEDGE_FOLDER = "knowledge"
 """Of knowledge bases in the bucket, behind the prefix of the tables."""
 BY_RANK = LocalIndex("by_rank", "rank")
+CHECKPOINTS, THREADS, EVENTS = "checkpoints", "threads", "events"
 
 TABLES: Mapping[str, TableSchema] = MappingProxyType(
-    {schema.name: schema for schema in (TableSchema("checkpoints"), TableSchema("threads", local_indexes=(BY_RANK,)))}
+    {
+        schema.name: schema
+        for schema in (TableSchema(CHECKPOINTS), TableSchema(THREADS, local_indexes=(BY_RANK,)), TableSchema(EVENTS, backed_up=False))
+    }
 )
 
 
 def create_tables(client: DynamoDBClient, prefix: str = "") -> dict[str, str]:
     """Creates what is missing and waits until it is usable. Safe to call again, and from several processes at once.
 
-    Returns the full table names by key: `{"checkpoints": …, "threads": …}`.
+    Returns the full table names by key: `{"checkpoints": …, "threads": …, "events": …}`.
     Raises `TimeoutError` if a table is not active after a minute, `botocore.exceptions.ClientError` if AWS refuses.
     """
     names = {key: f"{prefix}{key}" for key in TABLES}

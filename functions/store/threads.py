@@ -6,7 +6,7 @@ import base64
 import binascii
 import json
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal, cast
+from typing import TYPE_CHECKING, Any, Literal, cast
 
 from botocore.exceptions import ClientError
 
@@ -23,12 +23,18 @@ if TYPE_CHECKING:
 Titled = Literal["rule", "model", "user"]
 """Who named a conversation: the rule (nobody yet), a model (or it has the right to), its user."""
 LONGEST_TITLE = 200
+DELETED_KEPT = 86_400
+"""Seconds: longer than any run that could still touch what was deleted."""
 LONGEST_THREAD = 700
 """Bytes of a thread id that stay readable in a sort key of 1,024, beside the agent's name."""
 
 
 class BadCursor(ValueError):
     """The cursor was not made by `Threads.list` of this version."""
+
+
+class ConversationDeleted(Exception):
+    """It was deleted while a run was at work on it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +47,7 @@ class Conversation:
     created_at: int
     updated_at: int
     titled: Titled = "rule"
+    pinned: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +61,8 @@ class Page:
 class Threads:
     """Rows under their principal, over all agents; the same thread id with two agents is two conversations.
 
-    The index `by_rank` orders them; a rank starts with 0, so that pinned rows can start with 1.
+    The index `by_rank` orders them; a rank starts with 0, that of a pinned row with 1. Of a deleted conversation a row without a rank stays
+    for a day, which nobody is shown: a run that began before must not list it again.
 
     With `ttl_seconds` a row is listed for so long after its last touch. Like its thread's items it goes by itself, objects in S3 do not:
     DynamoDB tells nobody what it removed. They stay until `DynamoDBSaver.delete_thread` or a lifecycle rule of yours deletes them.
@@ -64,8 +72,23 @@ class Threads:
         self._table = Table(table_name, client, Calls())
         self._ttl_seconds = ttl_seconds
 
-    def touch(self, principal: str, thread_id: str, *, agent: str, title: str) -> Conversation:
-        """Creates the row or moves it to the top. The title stays that of the first touch."""
+    def touch(
+        self, principal: str, thread_id: str, *, agent: str, title: str, titled: Titled = "rule", began: float | None = None
+    ) -> Conversation:
+        """Creates the row or moves it to the top. The title stays that of the first touch.
+
+        `began`: when what touches it began, in seconds since 1970. Raises `ConversationDeleted` if it was deleted after that.
+        """
+        for pinned in (False, True):
+            try:
+                return self._touch(principal, thread_id, agent, (title, titled), began or now(), pinned=pinned)
+            except ClientError as error:
+                if not refused(error):
+                    raise
+        raise ConversationDeleted(thread_id)
+
+    def _touch(self, principal: str, thread_id: str, agent: str, name: tuple[str, Titled], began: float, *, pinned: bool) -> Conversation:
+        """Refused where the row is pinned and should not be, or the other way round."""
         moment = now()
         millis = int(moment * 1_000)
         kept: Item = {} if self._ttl_seconds is None else {":expiry": {"N": str(int(moment) + self._ttl_seconds)}}
@@ -73,18 +96,22 @@ class Threads:
             _owner(principal),
             _row_key(agent, thread_id),
             UpdateExpression=(
-                "SET id = :id, #agent = :agent, title = if_not_exists(title, :title), titled = if_not_exists(titled, :rule), "
+                "SET id = :id, #agent = :agent, title = if_not_exists(title, :title), titled = if_not_exists(titled, :titled), "
                 "created_at = if_not_exists(created_at, :now), updated_at = :now, #rank = :rank"
-                + (", expires_at = :expiry" if kept else " REMOVE expires_at")
+                + (", expires_at = :expiry REMOVE deleted_at" if kept else " REMOVE expires_at, deleted_at")
+            ),
+            ConditionExpression=(
+                f"attribute_{'' if pinned else 'not_'}exists(pinned) AND (attribute_not_exists(deleted_at) OR deleted_at < :began)"
             ),
             ExpressionAttributeNames={"#rank": BY_RANK.sort_key, "#agent": "agent"},
             ExpressionAttributeValues={
                 ":id": {"S": thread_id},
                 ":agent": {"S": agent},
-                ":title": {"S": title[:LONGEST_TITLE]},
-                ":rule": {"S": "rule"},
+                ":title": {"S": name[0][:LONGEST_TITLE]},
+                ":titled": {"S": name[1]},
                 ":now": {"N": str(millis)},
-                ":rank": {"S": f"0!{millis:015d}"},
+                ":rank": {"S": _rank(millis, pinned=pinned)},
+                ":began": {"N": str(int(began * 1_000))},
                 **kept,
             },
             ReturnValues="ALL_NEW",
@@ -93,7 +120,27 @@ class Threads:
 
     def get(self, principal: str, thread_id: str, *, agent: str) -> Conversation | None:
         row = self._table.get(_owner(principal), _row_key(agent, thread_id))
-        return _conversation(row) if row and alive([row]) else None
+        return _conversation(row) if row and "id" in row and alive([row]) else None
+
+    def pin(self, principal: str, thread_id: str, *, agent: str, pinned: bool) -> Conversation | None:
+        """Before all others in the list, or among them again. None: there is no such conversation."""
+        while (row := self.get(principal, thread_id, agent=agent)) is not None and row.pinned != pinned:
+            request: dict[str, Any] = {
+                "UpdateExpression": f"SET #rank = :rank{', pinned = :pinned' if pinned else ' REMOVE pinned'}",
+                "ConditionExpression": "updated_at = :seen",
+                "ExpressionAttributeNames": {"#rank": BY_RANK.sort_key},
+                "ExpressionAttributeValues": {
+                    ":rank": {"S": _rank(row.updated_at, pinned=pinned)},
+                    ":seen": {"N": str(row.updated_at)},
+                    **({":pinned": {"BOOL": True}} if pinned else {}),
+                },
+            }
+            try:
+                self._table.update(_owner(principal), _row_key(agent, thread_id), **request)
+            except ClientError as error:
+                if not refused(error):
+                    raise  # a run has touched it in between: again
+        return row
 
     def rename(self, principal: str, thread_id: str, *, agent: str, title: str) -> Conversation | None:
         """The user's own title, which nothing replaces. None: there is no such conversation."""
@@ -116,7 +163,7 @@ class Threads:
         expected = {} if was is None else {":was": {"S": was}}
         request = {
             "UpdateExpression": "SET titled = :by" + (", title = :title" if given else ""),
-            "ConditionExpression": "attribute_exists(pk)" + (" AND titled = :was" if expected else ""),
+            "ConditionExpression": "attribute_exists(id)" + (" AND titled = :was" if expected else ""),
             "ExpressionAttributeValues": {":by": {"S": by}, **given, **expected},
         }
         try:
@@ -129,10 +176,12 @@ class Threads:
 
     def delete(self, principal: str, thread_id: str, *, agent: str) -> None:
         """Only the row; a missing one is no error."""
-        self._table.delete(_owner(principal), _row_key(agent, thread_id))
+        moment = now()
+        told = {"deleted_at": {"N": str(int(moment * 1_000))}, "expires_at": {"N": str(int(moment) + DELETED_KEPT)}}
+        self._table.put({"pk": {"S": _owner(principal)}, "sk": {"S": _row_key(agent, thread_id)}, **told})
 
     def list(self, principal: str, *, limit: int = 20, cursor: str | None = None) -> Page:
-        """The latest first. Raises `BadCursor`."""
+        """The pinned ones first, then the latest. Raises `BadCursor`."""
         owner = _owner(principal)
         answer = self._table.index_page(BY_RANK.name, owner, limit, _start(owner, cursor) if cursor else None)
         last = answer.get("LastEvaluatedKey")
@@ -150,7 +199,11 @@ def _row_key(agent: str, thread_id: str) -> str:
 def _conversation(row: Item) -> Conversation:
     times = int(row["created_at"]["N"]), int(row["updated_at"]["N"])
     titled = cast(Titled, row.get("titled", {"S": "rule"})["S"])
-    return Conversation(row["id"]["S"], row["agent"]["S"], row["title"]["S"], *times, titled)
+    return Conversation(row["id"]["S"], row["agent"]["S"], row["title"]["S"], *times, titled, "pinned" in row)
+
+
+def _rank(updated_at: int, *, pinned: bool) -> str:
+    return f"{int(pinned)}!{updated_at:015d}"
 
 
 def _cursor(last: Item) -> str:

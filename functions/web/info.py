@@ -35,6 +35,7 @@ async def info(served: Here, who: Caller) -> dict[str, Any]:
         "unavailable": served.unavailable,
         "defaultText": spec.default_text,
         "capabilities": capabilities().model_dump(by_alias=True),
+        "agents": {spec.name: {"name": spec.name, "description": spec.description}},  # where CopilotKit's client looks
     }
 
 

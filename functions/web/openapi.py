@@ -8,9 +8,9 @@ from ag_ui.core import RunAgentInput
 from fastapi import FastAPI
 
 
-def body_of(schema: dict[str, Any]) -> dict[str, Any]:
+def body_of(schema: dict[str, Any], *, required: bool = True) -> dict[str, Any]:
     """`openapi_extra` of a route that reads a JSON body by hand."""
-    return {"requestBody": {"required": True, "content": {"application/json": {"schema": schema}}}}
+    return {"requestBody": {"required": required, "content": {"application/json": {"schema": schema}}}}
 
 
 def install(app: FastAPI) -> None:

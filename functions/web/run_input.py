@@ -47,8 +47,11 @@ async def read_body(request: Request, max_bytes: int) -> bytes:
     return body
 
 
-async def read_json(request: Request, max_bytes: int) -> Any:
+async def read_json(request: Request, max_bytes: int, *, empty: bool = False) -> Any:
+    """`empty`: no body at all is an empty object."""
     body = await read_body(request, max_bytes)
+    if empty and not body.strip():
+        return {}
     try:
         parsed = json.loads(body, parse_constant=_no_constant, parse_int=_whole, parse_float=_finite)
         if _depth(parsed) > MAX_DEPTH:

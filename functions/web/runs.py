@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import AsyncIterator, Iterable
+from functools import partial
 from typing import Any
 
 from ag_ui.core import BaseEvent, RunAgentInput
@@ -14,15 +15,20 @@ from functions.observing.request import bind, user_hash
 from functions.observing.run import Watch, watch
 from functions.runs import AgentRun
 from functions.runs.connect import connect_events
+from functions.runs.connect_live import live_frames
 from functions.runs.errors import RunRejected
 from functions.runs.framing import never_begun
+from functions.runs.lease import RunInProgress
+from functions.runs.recording import Recorder
+from functions.store.expiry import now
 from functions.web.current import Caller, Here
+from functions.web.joins import live_run, remaining_ms, shown, started_before
 from functions.web.openapi import body_of
 from functions.web.preferences import idempotency_key, wait_seconds
 from functions.web.problems import Problem
 from functions.web.run_input import check_thread_id, frontend_of, read_json, read_run_input
 from functions.web.served import Served
-from functions.web.sse import EventStream
+from functions.web.sse import EventStream, encode
 from graphs.catalog import Options
 
 log = logging.getLogger(__name__)
@@ -51,12 +57,14 @@ router = APIRouter()
 async def run(request: Request, served: Here, who: Caller) -> Response:
     """AG-UI: a RunAgentInput in, events out. `new HttpAgent({url})` needs nothing else.
 
-    `Idempotency-Key`: the same request again starts nothing (409, with the run that it started). `Prefer: wait=N`: waits up to N seconds
-    for a thread that another run has."""
+    `Idempotency-Key`: the same request again starts nothing, and gets the stream of the run that it started (409, with that run, where its
+    events are not kept). `Prefer: wait=N`: waits up to N seconds for a thread that another run has."""
+    began = now()
     if served.unavailable:
         raise Problem(503, "AGENT_UNAVAILABLE", served.unavailable)
     input = await read_run_input(request, served.settings.max_body_bytes)
     watched = watch(input, who)
+    recorder = Recorder(served.event_log(who, input.thread_id, input.run_id), encode)
     options = served.agent.options(input)
     if served.knowledge is not None and (kb_id := options.configurable.get("kbId")):
         # here, not above: agents without knowledge bases load nothing of them
@@ -67,19 +75,27 @@ async def run(request: Request, served: Here, who: Caller) -> Response:
         served = await served.with_its_keys()
     except Exception as exc:  # noqa: BLE001 - whatever keeps an agent from being made ends in RUN_ERROR, and in the log with its stack
         return _never_begun(served, input, exc, watched)
-    agent_run = _agent_run(served, request, who, input, options)
-    await _prepare(agent_run)
+    agent_run = _agent_run(served, request, who, input, options, recorder)
+    try:
+        await _prepare(agent_run)
+    except RunInProgress as busy:
+        if (started := await started_before(served, request, who, input, busy)) is not None:
+            return shown(served, started.frames())
+        raise
     return EventStream(
         watched.events(agent_run.events()),
+        encode=recorder.frame,
         heartbeat=served.settings.heartbeat_seconds,
-        after=lambda: served.touch(who, input),
+        after=lambda: served.touch(who, input, began),
         closing=watched.closing(agent_run.close),
     )
 
 
 @router.post("/connect", response_class=Response, responses=STREAM, openapi_extra=CONNECT_BODY, summary="Show a thread again")
 async def connect(request: Request, served: Here, who: Caller) -> Response:
-    """The thread's messages, state and open interrupts as a live run would have ended, without running anything."""
+    """The thread's messages, state and open interrupts as a live run would have ended, without running anything.
+
+    While a run is at work on it: the thread as it was before, then that run's events, to its end."""
     body = await read_json(request, served.settings.max_body_bytes)
     thread_id = body.get("threadId") if isinstance(body, dict) else None
     if not isinstance(thread_id, str):
@@ -87,12 +103,14 @@ async def connect(request: Request, served: Here, who: Caller) -> Response:
     check_thread_id(thread_id)
     bind(thread_id=thread_id, user=user_hash(who))
     names, version = frontend_of(body)
-    events = await connect_events(served.graph(who), thread_id, served.state_keys, frontend_tools=names, protocol_version=version)
-    return EventStream(_each(events), heartbeat=served.settings.heartbeat_seconds)
+    graph = served.graph(who)
+    at_rest = partial(connect_events, graph, thread_id, served.state_keys, frontend_tools=names, protocol_version=version)
+    if (live := await live_run(served, request, who, thread_id)) is not None:
+        return shown(served, live_frames(graph, live, served.state_keys, at_rest))
+    return EventStream(_each(await at_rest()), heartbeat=served.settings.heartbeat_seconds)
 
 
-def _agent_run(served: Served, request: Request, who: str, input: RunAgentInput, options: Options) -> AgentRun:
-    context = request.scope.get("aws.context")
+def _agent_run(served: Served, request: Request, who: str, input: RunAgentInput, options: Options, recorder: Recorder) -> AgentRun:
     return AgentRun(
         input,
         served.graph(who),
@@ -103,12 +121,13 @@ def _agent_run(served: Served, request: Request, who: str, input: RunAgentInput,
         state_keys=served.state_keys,
         predict_state=served.agent.spec.predict_state,
         context=options.context,
-        remaining_ms=getattr(context, "get_remaining_time_in_millis", None),
+        remaining_ms=remaining_ms(request),
         debug=served.settings.debug,
         lease_seconds=served.settings.lease_seconds,
         wait_seconds=wait_seconds(request),
         idempotency_key=idempotency_key(request),
         code_version=served.settings.code_version,
+        recorder=recorder,
     )
 
 

@@ -6,6 +6,7 @@ import asyncio
 import logging
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from ag_ui.core import RunAgentInput
@@ -14,12 +15,13 @@ from langgraph.pregel import Pregel
 
 from functions.parts import make_deps
 from functions.runs.agents import ServedAgent, UnknownAgent, compile_agent, find_spec
+from functions.runs.event_log import EventLog, event_log
 from functions.settings import Settings
 from functions.store import keys
 from functions.store.checkpoints import DynamoDBSaver
 from functions.store.clients import dynamodb_client, s3_client
 from functions.store.meter import metered
-from functions.store.threads import Threads
+from functions.store.threads import ConversationDeleted, Threads
 from functions.web.titles import entitle
 from graphs.catalog import AGENTS, AgentSpec, Deps
 from graphs.stream.parts import text_of
@@ -73,14 +75,21 @@ class Served:
         own = keys.owner(self.agent.spec.name, principal)
         return self.agent.graph_for(saver.for_principal(own) if isinstance(saver, DynamoDBSaver) else None)
 
-    async def touch(self, principal: str, input: RunAgentInput) -> None:
+    def event_log(self, principal: str, thread_id: str, run_id: str) -> EventLog | None:
+        """The kept events of a run; None: they are not kept."""
+        return event_log(self.graph(principal).checkpointer, thread_id, run_id, self.settings.events_hours * 3_600)
+
+    async def touch(self, principal: str, input: RunAgentInput, began: float) -> None:
         """Moves the conversation to the top of its owner's list, and names it. Its failure is logged: the run itself has ended well."""
         if self.threads is None:
             return
         said = next((text_of(m.content) for m in input.messages if m.role == "user"), "")
         title = rule_title(said) or self.agent.spec.title
         try:
-            row = await asyncio.to_thread(self.threads.touch, principal, input.thread_id, agent=self.agent.spec.name, title=title)
+            touch = partial(self.threads.touch, agent=self.agent.spec.name, title=title, began=began)
+            row = await asyncio.to_thread(touch, principal, input.thread_id)
+        except ConversationDeleted:
+            return
         except Exception:
             log.exception("the conversation row of thread %s was not updated", input.thread_id)
             return

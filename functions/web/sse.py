@@ -21,7 +21,7 @@ from graphs.stream import jsonable
 log = logging.getLogger(__name__)
 
 MAX_FRAME_BYTES = 8 * 1024 * 1024
-"""@ag-ui/client aborts on a frame over 10 MB."""
+"""@ag-ui/client aborts on a frame over 10 MB. Its number comes on top."""
 FRAME_TOO_LARGE = "FRAME_TOO_LARGE"
 COMMENT = b": \n\n"
 SETTLE_SECONDS = 0.25
@@ -141,7 +141,9 @@ class EventStream(Response):
 
     Args:
         events: the run.
+        encode: one of them as a frame.
         heartbeat: seconds of silence after which a comment is sent.
+        goes_on: without the client too. What only shows a run does not.
         after: awaited when the last byte is out.
         closing: awaited in any case, also when the request is cancelled before the run has begun.
     """
@@ -150,16 +152,20 @@ class EventStream(Response):
 
     def __init__(
         self,
-        events: AsyncIterator[BaseEvent],
+        events: AsyncIterator[Any],
         *,
         heartbeat: float,
+        encode: Callable[[Any], bytes] = encode,
+        goes_on: bool = True,
         after: Callable[[], Awaitable[None]] | None = None,
         closing: Callable[[], Awaitable[None]] | None = None,
     ) -> None:
         super().__init__(headers={"Content-Type": self.media_type, "Cache-Control": "no-cache", "X-Accel-Buffering": "no"})
         del self.headers["content-length"]
         self._events = events
+        self._encode = encode
         self._heartbeat = heartbeat
+        self._goes_on = goes_on
         self._after = after
         self._closing = closing
 
@@ -169,7 +175,8 @@ class EventStream(Response):
         beat = asyncio.create_task(self._beat(frames))
         try:
             await self._write(frames, send)
-            await run
+            if self._goes_on or frames.done:
+                await run
         finally:
             beat.cancel()
             run.cancel()
@@ -182,7 +189,7 @@ class EventStream(Response):
     async def _read(self, frames: Frames) -> None:
         try:
             async for event in self._events:
-                await frames.put(encode(event))
+                await frames.put(self._encode(event))
         finally:
             frames.finish()
 
@@ -193,7 +200,7 @@ class EventStream(Response):
                 await send({"type": "http.response.body", "body": chunk, "more_body": True})
             await send({"type": "http.response.body", "body": b"", "more_body": False})
         except OSError as error:
-            log.info("the client went away in the middle of the stream; the run goes on: %s", error)
+            log.info("the client went away in the middle of the stream%s: %s", "; the run goes on" if self._goes_on else "", error)
             frames.client_gone()
 
     async def _beat(self, frames: Frames) -> None:

@@ -1,5 +1,5 @@
 """`agents bench`: what a token costs, what a turn sends, how soon the first event is there, what a long answer holds in memory,
-what a run costs in DynamoDB.
+what a run costs in DynamoDB, and what keeping its events does.
 
 Machines are noisy: the ways take turns, the median of the rounds counts, and a ratio compares runs of the same moment.
 """
@@ -14,6 +14,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from tests.bench.events import measure_events
 from tests.bench.first import measure_first
 from tests.bench.memory import TOKENS as MEMORY_TOKENS
 from tests.bench.memory import measure_memory
@@ -25,7 +26,7 @@ from tests.bench.store import Plan, measure_store
 from tests.bench.stream import measure_stream
 from tests.bench.subjects import SUBJECTS, Server, as_subject
 
-NAMES = ("stream", "path", "bytes", "first", "memory", "store")
+NAMES = ("stream", "path", "bytes", "first", "memory", "store", "events")
 
 
 def measure(name: str, options: argparse.Namespace, peers: Mapping[str, Server]) -> Measured:
@@ -40,6 +41,8 @@ def measure(name: str, options: argparse.Namespace, peers: Mapping[str, Server])
         return asyncio.run(measure_first(options.rounds))
     if name == "store":
         return asyncio.run(measure_store(Plan(rounds=options.rounds)))
+    if name == "events":
+        return asyncio.run(measure_events())
     return measure_memory(options.memory_tokens)
 
 

@@ -19,6 +19,7 @@ from langgraph.stream import StreamChannel, StreamTransformer
 from langgraph.stream._types import ProtocolEvent
 
 from functions.runs import stream_graph_agui_events
+from functions.runs.recording import Recorder
 from functions.web.sse import encode
 
 Subject = Callable[[Any, int], AsyncIterator[bytes]]
@@ -131,8 +132,9 @@ async def bare_transformer(graph: Any, number: int) -> AsyncIterator[bytes]:
 
 async def serve_ours(graph: Any, input: RunAgentInput) -> AsyncIterator[bytes]:
     """The whole run as served: orchestrator, projection, guard, SSE encoding."""
+    recorder = Recorder(None, encode)
     async for event in stream_graph_agui_events(input, graph, agent="bench"):
-        yield encode(event)
+        yield recorder.frame(event)
 
 
 def as_subject(server: Server) -> Subject:

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from tests.bench import __main__ as bench
+from tests.bench.events import measure_events
 from tests.bench.first import measure_first
 from tests.bench.memory import in_own_process, measure_memory, peaks
 from tests.bench.path import PATH, UNOBSERVED, measure_path
@@ -92,3 +93,11 @@ def test_the_command_saves_and_draws(tmp_path: Path, capsys: pytest.CaptureFixtu
     assert [row["way"] for row in result["rows"]] == list(SUBJECTS)
     results = {"stream": result}
     assert picture.read_text(encoding="utf-8") == svg(panels(results), bench.caption(results))
+
+
+async def test_keeping_events_is_measured() -> None:
+    """A row for each rate, within its limit; the slower model needs more batches."""
+    measured = await measure_events(tokens=100)
+    slow, fast = measured.rows
+    assert slow["batches"] > fast["batches"] > 0
+    assert all(check.value <= check.limit for check in measured.checks)

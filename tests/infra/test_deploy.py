@@ -73,7 +73,9 @@ def test_a_table_is_what_the_template_asks_for(deployed: Deployed) -> None:
         ttl = client.describe_time_to_live(TableName=name)["TimeToLiveDescription"]
         assert ttl == {"AttributeName": wanted["TimeToLiveSpecification"]["AttributeName"], "TimeToLiveStatus": "ENABLED"}
         backups = client.describe_continuous_backups(TableName=name)["ContinuousBackupsDescription"]
-        assert backups["PointInTimeRecoveryDescription"]["PointInTimeRecoveryStatus"] == "ENABLED"
+        assert backups["PointInTimeRecoveryDescription"]["PointInTimeRecoveryStatus"] == (
+            "ENABLED" if TABLES[key].backed_up else "DISABLED"
+        )
 
 
 @pytest.mark.parametrize("agent", DEPLOYABLE)

@@ -133,13 +133,14 @@ def test_tables_are_those_that_the_store_creates(synth: Synth) -> None:
 
 @pytest.mark.parametrize(("removal", "policy", "locked"), [(None, "Retain", True), ("destroy", "Delete", False)])
 def test_data_outlives_the_stack_unless_told_otherwise(synth: Synth, removal: str | None, policy: str, locked: bool) -> None:
-    """Tables, bucket and logs are kept by default, and the tables cannot be deleted by hand; backups are always on."""
+    """Tables, bucket and logs are kept by default, and the tables cannot be deleted by hand; what outlives a day has backups, always."""
     template = synth(**({"removal": removal} if removal else {}))
     tables = resources(template, "AWS::DynamoDB::GlobalTable")
     assert len(tables) == len(TABLES)
     for table in tables:
         (replica,) = table["Properties"]["Replicas"]
-        assert replica["PointInTimeRecoverySpecification"] == {"PointInTimeRecoveryEnabled": True}
+        backed_up = TABLES[table["Properties"]["TableName"].removeprefix("agents-")].backed_up
+        assert replica["PointInTimeRecoverySpecification"] == {"PointInTimeRecoveryEnabled": backed_up}
         assert replica["DeletionProtectionEnabled"] is locked
     kept = [*tables, *resources(template, "AWS::S3::Bucket"), *resources(template, "AWS::Logs::LogGroup")]
     assert {(r["DeletionPolicy"], r["UpdateReplacePolicy"]) for r in kept} == {(policy, policy)}

@@ -35,11 +35,12 @@ Step = Mapping[str, Any] | Gate | float | str
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """What one POST is answered with. `status` other than 200: `error` as JSON instead of a stream."""
+    """What one POST is answered with. `status` other than 200: `error` as JSON instead of a stream. `live`: a connect that finds a run."""
 
     steps: tuple[Step, ...] = ()
     status: int = 200
     error: Mapping[str, str] | None = None
+    live: bool = False
 
 
 @dataclass(slots=True)
@@ -55,6 +56,8 @@ class Mock:
     titles: dict[str, str] = field(default_factory=dict)  # of threads; one that is not there has the title "Untitled"
     title_refused: bool = False
     unhashed: list[str] = field(default_factory=list)  # method and path of requests whose body came without its SHA-256
+    stops: int = 404  # the status of a stop
+    stopped: list[str] = field(default_factory=list)  # its paths
     left: int = 0  # how many clients went away in the middle of a stream
 
     def forget(self) -> None:
@@ -71,6 +74,10 @@ class Mock:
         """The next connect streams these steps, RUN_STARTED first."""
         self.connects.append(Reply(({"type": "RUN_STARTED"}, *steps)))
 
+    def will_replay_live(self, *steps: Step) -> None:
+        """The next connect finds a run at work, and streams these steps of it."""
+        self.connects.append(Reply(({"type": "RUN_STARTED"}, *steps), live=True))
+
     def will_refuse(self, status: int, code: str, message: str) -> None:
         """The next run is refused before any stream."""
         self.runs.append(Reply(status=status, error={"code": code, "message": message}))
@@ -82,10 +89,15 @@ class Mock:
     async def answer(self, request: Request) -> _Answer | Response:
         await self._check_hash(request)
         path = request.path_params["path"]
+        if path.endswith("/stop"):
+            self.stopped.append(path)
+            return JSONResponse({}, self.stops)
         if path.startswith("kb"):
             return await self._other(request, f"{path}?{request.url.query}" if request.url.query else path)
         body = await request.json()
         self.seen.append((path, body))
+        if path == "connect" and not (self.connects and self.connects[0].live):
+            body = {**body, "runId": f"connect-{body['runId']}"}  # as the server names what is no run
         replies = self.connects if path else self.runs
         return _Answer(
             self, replies.popleft() if replies else Reply(status=404, error={"code": "NOT_FOUND", "message": "no such thread"}), body

@@ -52,6 +52,18 @@ export class Agent {
     return this.#post(`${this.url}connect`, envelope({ threadId, runId: uuid(), messages: [], state: {} }), signal);
   }
 
+  /** Asks the server to end the thread's run; false where it could not: then nobody but the client can leave. */
+  async stop(threadId) {
+    try {
+      const url = `${this.url}threads/${encodeURIComponent(threadId)}/stop`;
+      const headers = { "Content-Type": "application/json", ...bearer(this.token()) };
+      return (await fetch(url, { method: "POST", headers, body: "{}" })).ok;
+    } catch (error) {
+      if (error instanceof TypeError) return false; // out of reach
+      throw error;
+    }
+  }
+
   /** The conversation's row ({title, titledBy, …}), or null where the agent has none to tell. */
   async conversation(threadId) {
     return await this.#row(threadId);

@@ -23,6 +23,7 @@ export class Session {
   given = null;
   #controller = null;
   #closed = false;
+  #stopping = false;
 
   /**
    * `hooks`: changed() after every change, heard(event), returned(text) when a message could not be delivered; and of the agent's panel
@@ -70,7 +71,7 @@ export class Session {
     return this.busy ? null : this.#run("run", {});
   }
 
-  /** Reads the thread back: messages, state and open interrupts. */
+  /** Reads the thread back: messages, state and open interrupts; or what runs on it, to its end. */
   async connect() {
     if (this.busy) return;
     this.#begin("connecting");
@@ -83,18 +84,23 @@ export class Session {
     }
   }
 
-  stop() {
-    this.#controller?.abort();
+  /** Ends the run, wherever it runs: its stream then says how. Twice, or where nobody hears it: the stream is left. */
+  async stop() {
+    const controller = this.#controller;
+    if (this.status !== "running" || this.#stopping) return controller?.abort();
+    this.#stopping = true;
+    if (!(await this.agent.stop(this.threadId))) controller.abort();
   }
 
   /** The page turns to another thread: nothing of this one is shown any more. */
   close() {
     this.#closed = true;
-    this.stop();
+    this.#controller?.abort();
   }
 
   #begin(status) {
     this.#controller = new AbortController();
+    this.#stopping = false;
     this.status = status;
     this.transcript.messages.filter(({ action }) => action).forEach((note) => this.#dropAction(note));
     this.hooks.changed();
@@ -194,6 +200,7 @@ export class Session {
       return error.started;
     }
     const kept = !fresh || this.transcript.find(fresh.id) !== undefined;
+    if (this.last) return kept; // the run was still at work, and is shown to its end
     return this.#note(brokenNotice(kept && !this.interrupts.length)) && kept;
   }
 
@@ -210,8 +217,12 @@ export class Session {
 
   async #replay() {
     this.log.begin("connect");
-    for await (const event of this.agent.connect(this.threadId, this.#controller.signal)) this.#take(event);
-    this.last = null;
+    let live = false;
+    for await (const event of this.agent.connect(this.threadId, this.#controller.signal)) {
+      if (event.type === "RUN_STARTED" && (live = !event.runId.startsWith("connect-"))) this.status = "running";
+      this.#take(event);
+    }
+    if (!live) this.last = null;
   }
 
   /** A resumed run failed: ask which interrupts are still open, and leave the half answer on the screen. */

@@ -134,11 +134,12 @@ def test_suggested_prompt_is_sent(watched: Watched) -> None:
 
 
 def test_stop_leaves_the_stream(watched: Watched) -> None:
-    """Escape stops a run: the server sees the client go, what was said stays, and the next message can be sent."""
+    """Escape, where the server knows no stop: it sees the client go, what was said stays, and the next message can be sent."""
     page = watched.open()
     watched.mock.will_stream(*text("a1", "a long answer"), Gate(), FINISHED)
     watched.send("hello")
     expect(page.locator(".assistant")).to_contain_text("a long answer")
+    watched.may_fail = True  # the server knows no stop
     page.keyboard.press("Escape")
     expect(page.get_by_text("You stopped listening")).to_be_visible()
     expect(page.locator(".assistant")).to_contain_text("a long answer")

@@ -67,6 +67,7 @@ def test_escape_in_a_dialog_closes_the_dialog_alone(watched: Watched) -> None:
     message.dispatch_event("keydown", {"key": "Escape", "isComposing": True, "bubbles": True})
     expect(page.get_by_text("You stopped listening")).to_have_count(0)
     assert watched.mock.left == 0
+    watched.may_fail = True  # the server knows no stop
     message.press("Escape")
     expect(page.get_by_text("You stopped listening")).to_be_visible()
 
