@@ -1,5 +1,5 @@
 """`agents bench`: what a token costs, what a turn sends, how soon the first event is there, what a long answer holds in memory,
-what a run costs in DynamoDB.
+what a run costs in DynamoDB, what a cold start takes.
 
 Machines are noisy: the ways take turns, the median of the rounds counts, and a ratio compares runs of the same moment.
 """
@@ -14,18 +14,23 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from tests.bench.cold import measure_cold
 from tests.bench.first import measure_first
+from tests.bench.imports import measure_imports
 from tests.bench.memory import TOKENS as MEMORY_TOKENS
 from tests.bench.memory import measure_memory
 from tests.bench.path import measure_path
 from tests.bench.plot import panels, svg
 from tests.bench.report import Measured, environment
+from tests.bench.restore import measure_restore
 from tests.bench.sizes import measure_sizes
 from tests.bench.store import Plan, measure_store
 from tests.bench.stream import measure_stream
 from tests.bench.subjects import SUBJECTS, Server, as_subject
 
-NAMES = ("stream", "path", "bytes", "first", "memory", "store")
+NAMES = ("stream", "path", "bytes", "first", "memory", "store", "cold", "imports", "restore")
+COLD = ("cold", "imports", "restore")
+"""Of these the picture is another one."""
 
 
 def measure(name: str, options: argparse.Namespace, peers: Mapping[str, Server]) -> Measured:
@@ -38,6 +43,12 @@ def measure(name: str, options: argparse.Namespace, peers: Mapping[str, Server])
         return asyncio.run(measure_sizes(peers))
     if name == "first":
         return asyncio.run(measure_first(options.rounds))
+    if name == "cold":
+        return asyncio.run(measure_cold(options.rounds))
+    if name == "imports":
+        return measure_imports(options.rounds)
+    if name == "restore":
+        return asyncio.run(measure_restore(options.rounds))
     if name == "store":
         return asyncio.run(measure_store(Plan(rounds=options.rounds)))
     return measure_memory(options.memory_tokens)
@@ -57,7 +68,11 @@ def main(arguments: Sequence[str] | None, peers: Mapping[str, Server]) -> None:
         sys.stdout.write(json.dumps(results, indent=2) + "\n")
     if options.plot:
         # what an earlier call saved is drawn too
-        drawn = {name: json.loads((options.save / f"{name}.json").read_text(encoding="utf-8")) for name in saved(options.save)}
+        drawn = {
+            name: json.loads((options.save / f"{name}.json").read_text(encoding="utf-8"))
+            for name in saved(options.save)
+            if (name in COLD) == (options.measurement in COLD)
+        }
         write(options.plot, svg(panels(drawn), caption(drawn)))
 
 
