@@ -14,6 +14,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from tests.bench.bundles import measure_bundles
 from tests.bench.cold import measure_cold
 from tests.bench.first import measure_first
 from tests.bench.imports import measure_imports
@@ -28,7 +29,7 @@ from tests.bench.store import Plan, measure_store
 from tests.bench.stream import measure_stream
 from tests.bench.subjects import SUBJECTS, Server, as_subject
 
-NAMES = ("stream", "path", "bytes", "first", "memory", "store", "cold", "imports", "restore")
+NAMES = ("stream", "path", "bytes", "first", "memory", "store", "cold", "imports", "restore", "bundles")
 COLD = ("cold", "imports", "restore")
 """Of these the picture is another one."""
 
@@ -47,6 +48,8 @@ def measure(name: str, options: argparse.Namespace, peers: Mapping[str, Server])
         return asyncio.run(measure_cold(options.rounds))
     if name == "imports":
         return measure_imports(options.rounds)
+    if name == "bundles":
+        return measure_bundles()
     if name == "restore":
         return asyncio.run(measure_restore(options.rounds))
     if name == "store":
