@@ -148,7 +148,7 @@ def _alone(stage: Stage, task: Path, code: str) -> Way:
     async def start(number: int) -> Start:
         env = {**variables(str(task), "127.0.0.1:9"), "PYTHONPATH": str(task)}
         began = time.perf_counter()
-        process = subprocess.Popen([stage.python, "-c", code], env=env, cwd=stage.folder)  # noqa: ASYNC220 - asyncio would reap it
+        process = subprocess.Popen([stage.python, "-c", f"{code}; import os; os._exit(0)"], env=env, cwd=stage.folder)  # noqa: ASYNC220 - asyncio would reap it
         used = await asyncio.to_thread(_reaped, process)
         if process.returncode:
             raise RuntimeError(f"{code!r} ended with {process.returncode}")
