@@ -82,7 +82,7 @@ async def test_a_question_is_answered_in_another_process(endpoint: str, tmp_path
         asked = await run(first, run_event("two", text="start demo", run="asks"))
     async with started(where, config) as second:
         (interrupt,) = asked[-1]["outcome"]["interrupts"]
-        answer = {"interruptId": interrupt["id"], "status": "resolved", "payload": {"value": "plan"}}
+        answer = {"interruptId": interrupt["id"], "status": "resolved", "payload": {"value": "hitlDemo"}}
         answered = await run(second, run_event("two", resume=[answer], run="answers"))
     assert first.process.pid != second.process.pid
     assert (types(answered)[0], types(answered)[-1]) == ("RUN_STARTED", "RUN_FINISHED")
