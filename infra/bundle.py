@@ -14,7 +14,7 @@ import os
 import shutil
 import sys
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -70,15 +70,24 @@ def build(agent: str, out: Path, *, model: str = "offline", auth: str = "iam", t
     with tempfile.TemporaryDirectory(dir=out.parent, prefix=f".{out.name}-") as scratch:
         # filled beside its place and moved there whole, so a build that was killed leaves no half bundle
         fresh = Path(scratch) / "bundle"
-        _install(fresh, requirements, target)
-        prune(fresh, extras)
-        _copy_code(agent, fresh)
-        _settle_modes(fresh)
-        if python:
-            _compile(fresh, python)
+        assemble(fresh, requirements, target, python, extras=extras, code=code_of(agent))
+        add_dockerfile(agent, fresh)
         (fresh / MANIFEST).write_text(manifest, encoding="utf-8")
         _replace(fresh, out)
     return True
+
+
+def assemble(
+    root: Path, requirements: str, target: Target, python: str | None, *, extras: tuple[str, ...] = (), code: Iterable[Path] = ()
+) -> None:
+    """Fill the new folder `root`: the wheels of `requirements`, less what no function reads, and the files of `code` (relative to the
+    project). `python` compiles them; None leaves that to every cold start."""
+    _install(root, requirements, target)
+    prune(root, extras)
+    _copy_code(code, root)
+    _settle_modes(root)
+    if python:
+        _compile(root, python)
 
 
 def _requirements(extras: tuple[str, ...]) -> str:
@@ -111,12 +120,16 @@ def _package(agent: str) -> str:
     return "/".join(AGENTS[agent].module.partition(":")[0].split(".")[:2])
 
 
-def _copy_code(agent: str, root: Path) -> None:
-    if not AGENTS[agent].fits_zip:
-        shutil.copyfile(Path(__file__).parent / IMAGE, root / "Dockerfile")
-    for path in code_of(agent):
+def _copy_code(code: Iterable[Path], root: Path) -> None:
+    for path in code:
         (root / path).parent.mkdir(parents=True, exist_ok=True)
         shutil.copyfile(ROOT / path, root / path)
+
+
+def add_dockerfile(agent: str, root: Path) -> None:
+    """Where a zip is too small for the bundle: its folder is the build context of an image."""
+    if not AGENTS[agent].fits_zip:
+        shutil.copyfile(Path(__file__).parent / IMAGE, root / "Dockerfile")
 
 
 def _settle_modes(root: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 from pathlib import Path
 
@@ -24,6 +25,7 @@ def prune(root: Path, extras: tuple[str, ...] = ()) -> None:
     kept = {*SERVICES, *(service for extra in extras for service in EXTRA_SERVICES.get(extra, ()))}
     for package in ("boto3", "botocore"):
         _drop_services(root / package / "data", kept)
+    _keep_endpoints(root / "botocore" / "data" / "endpoints.json", kept)
 
 
 def _drop(root: Path, pattern: str) -> None:
@@ -39,3 +41,14 @@ def _drop_services(data: Path, kept: set[str]) -> None:
         if folder.name not in kept:
             shutil.rmtree(folder)
     _drop(data, "*/*/examples-1.json*")
+
+
+def _keep_endpoints(path: Path, kept: set[str]) -> None:
+    """Every client reads all of this file, 1.2 MB of JSON, at a cold start. Regions and partitions stay as they are; of the services only
+    those that are called (for any other botocore makes the name by the partition's rule, as it does for a service newer than itself)."""
+    if not path.is_file():
+        return
+    endpoints = json.loads(path.read_bytes())
+    for partition in endpoints["partitions"]:
+        partition["services"] = {name: entry for name, entry in partition["services"].items() if name in kept}
+    path.write_text(json.dumps(endpoints, separators=(",", ":")), encoding="utf-8")

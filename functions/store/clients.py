@@ -1,4 +1,7 @@
-"""boto3 clients with the store's timeouts, retries and pool, and the threads that use them side by side."""
+"""AWS clients with the store's timeouts, retries and pool, and the threads that use them side by side.
+
+They are botocore's, which boto3 hands out too: boto3 itself brings resources and S3 transfers that nothing here uses to every cold start.
+"""
 
 from __future__ import annotations
 
@@ -6,10 +9,10 @@ import contextvars
 import os
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
-import boto3
 import botocore
+import botocore.session
 from botocore.config import Config
 
 if TYPE_CHECKING:
@@ -32,7 +35,7 @@ CONFIG = Config(
     retries={"mode": "standard", "total_max_attempts": 6},
     max_pool_connections=ASYNC_THREADS + CALL_THREADS + HEARTBEATS,
     tcp_keepalive=True,
-    user_agent=f"agent-functions boto3/{boto3.__version__} botocore/{botocore.__version__}",  # whole: botocore makes its own for each call
+    user_agent=f"agent-functions botocore/{botocore.__version__}",  # whole: botocore makes its own for each call
     parameter_validation=False,  # what is sent is made here, and checking its form again takes a twentieth of a call
 )
 """Timeouts in seconds. One connection for every thread that may call: botocore throws surplus ones away after each use."""
@@ -41,20 +44,29 @@ SECRETS_CONFIG = Config(connect_timeout=2, read_timeout=5, retries={"mode": "sta
 
 
 def dynamodb_client(endpoint_url: str | None = None, region_name: str | None = None) -> DynamoDBClient:
-    """boto3 itself reads AWS_ENDPOINT_URL, and of the names for the region AWS_DEFAULT_REGION alone: AWS_REGION is read here."""
-    return boto3.session.Session().client("dynamodb", endpoint_url=endpoint_url, region_name=region_name or _region(), config=CONFIG)
+    """botocore itself reads AWS_ENDPOINT_URL, and of the names for the region AWS_DEFAULT_REGION alone: AWS_REGION is read here."""
+    client: DynamoDBClient = _client("dynamodb", CONFIG, endpoint_url, region_name)
+    return client
 
 
 def s3_client(endpoint_url: str | None = None, region_name: str | None = None) -> S3Client:
-    return boto3.session.Session().client("s3", endpoint_url=endpoint_url, region_name=region_name or _region(), config=CONFIG)
+    client: S3Client = _client("s3", CONFIG, endpoint_url, region_name)
+    return client
 
 
 def secrets_client() -> SecretsManagerClient:
-    return boto3.session.Session().client("secretsmanager", region_name=_region(), config=SECRETS_CONFIG)
+    client: SecretsManagerClient = _client("secretsmanager", SECRETS_CONFIG)
+    return client
 
 
 def ssm_client() -> SSMClient:
-    return boto3.session.Session().client("ssm", region_name=_region(), config=SECRETS_CONFIG)
+    client: SSMClient = _client("ssm", SECRETS_CONFIG)
+    return client
+
+
+def _client(service: str, config: Config, endpoint_url: str | None = None, region_name: str | None = None) -> Any:
+    session = botocore.session.get_session()
+    return session.create_client(service, endpoint_url=endpoint_url, region_name=region_name or _region(), config=config)
 
 
 def _region() -> str | None:

@@ -18,9 +18,9 @@ is written to a dead worker cannot be given to another: nobody could tell that i
 PRELOAD = (
     "ag_ui.core",
     "aws_lambda_powertools",
-    "boto3",
     "botocore.auth",
     "botocore.endpoint",
+    "botocore.session",
     "fastapi",
     "langchain_core.language_models",
     "langchain_core.tools",

@@ -1,5 +1,5 @@
 """`agents bench`: what a token costs, what a turn sends, how soon the first event is there, what a long answer holds in memory,
-what a run costs in DynamoDB, and what keeping its events does.
+what a run costs in DynamoDB, what keeping its events does, and what a cold start takes.
 
 Machines are noisy: the ways take turns, the median of the rounds counts, and a ratio compares runs of the same moment.
 """
@@ -10,40 +10,48 @@ import argparse
 import asyncio
 import json
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from tests.bench.bundles import measure_bundles
+from tests.bench.cold import measure_cold
 from tests.bench.events import measure_events
 from tests.bench.first import measure_first
+from tests.bench.imports import measure_imports
 from tests.bench.memory import TOKENS as MEMORY_TOKENS
 from tests.bench.memory import measure_memory
 from tests.bench.path import measure_path
 from tests.bench.plot import panels, svg
 from tests.bench.report import Measured, environment
+from tests.bench.restore import measure_restore
 from tests.bench.sizes import measure_sizes
 from tests.bench.store import Plan, measure_store
 from tests.bench.stream import measure_stream
 from tests.bench.subjects import SUBJECTS, Server, as_subject
 
-NAMES = ("stream", "path", "bytes", "first", "memory", "store", "events")
+NAMES = ("stream", "path", "bytes", "first", "memory", "store", "events", "cold", "imports", "restore", "bundles")
+COLD = ("cold", "imports", "restore")
+"""Of these the picture is another one."""
 
 
 def measure(name: str, options: argparse.Namespace, peers: Mapping[str, Server]) -> Measured:
-    if name == "stream":
-        subjects = {**SUBJECTS, **{peer: as_subject(server) for peer, server in peers.items()}}
-        return asyncio.run(measure_stream(subjects, options.tokens, options.rounds))
-    if name == "path":
-        return asyncio.run(measure_path(options.tokens, options.rounds))
-    if name == "bytes":
-        return asyncio.run(measure_sizes(peers))
-    if name == "first":
-        return asyncio.run(measure_first(options.rounds))
-    if name == "store":
-        return asyncio.run(measure_store(Plan(rounds=options.rounds)))
-    if name == "events":
-        return asyncio.run(measure_events())
-    return measure_memory(options.memory_tokens)
+    tokens, rounds = options.tokens, options.rounds
+    subjects = {**SUBJECTS, **{peer: as_subject(server) for peer, server in peers.items()}}
+    measurements: Mapping[str, Callable[[], Measured]] = {
+        "stream": lambda: asyncio.run(measure_stream(subjects, tokens, rounds)),
+        "path": lambda: asyncio.run(measure_path(tokens, rounds)),
+        "bytes": lambda: asyncio.run(measure_sizes(peers)),
+        "first": lambda: asyncio.run(measure_first(rounds)),
+        "memory": lambda: measure_memory(options.memory_tokens),
+        "store": lambda: asyncio.run(measure_store(Plan(rounds=rounds))),
+        "events": lambda: asyncio.run(measure_events()),
+        "cold": lambda: asyncio.run(measure_cold(rounds)),
+        "imports": lambda: measure_imports(rounds),
+        "restore": lambda: asyncio.run(measure_restore(rounds)),
+        "bundles": measure_bundles,
+    }
+    return measurements[name]()
 
 
 def main(arguments: Sequence[str] | None, peers: Mapping[str, Server]) -> None:
@@ -60,7 +68,11 @@ def main(arguments: Sequence[str] | None, peers: Mapping[str, Server]) -> None:
         sys.stdout.write(json.dumps(results, indent=2) + "\n")
     if options.plot:
         # what an earlier call saved is drawn too
-        drawn = {name: json.loads((options.save / f"{name}.json").read_text(encoding="utf-8")) for name in saved(options.save)}
+        drawn = {
+            name: json.loads((options.save / f"{name}.json").read_text(encoding="utf-8"))
+            for name in saved(options.save)
+            if (name in COLD) == (options.measurement in COLD)
+        }
         write(options.plot, svg(panels(drawn), caption(drawn)))
 
 

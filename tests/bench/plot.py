@@ -31,7 +31,7 @@ class Panel:
 
 
 def panels(results: Mapping[str, Mapping[str, Any]]) -> list[Panel]:
-    """What is drawn of saved results, by measurement: whichever of the stream, the path, the bytes and the store is there."""
+    """What is drawn of saved results, by measurement: whichever of those that are drawn is there."""
     return [draw(results[name]["rows"]) for name, draw in _DRAWN.items() if name in results]
 
 
@@ -84,4 +84,16 @@ def _store(rows: Sequence[Mapping[str, Any]]) -> Panel:
     return Panel("DynamoDB calls of one run: 5 super-steps, 2 tools at once twice (line: our limit)", bars, 20)
 
 
-_DRAWN = {"stream": _stream, "path": _path, "bytes": _bytes, "store": _store}
+def _cold(rows: Sequence[Mapping[str, Any]]) -> Panel:
+    bars = [Bar(row["way"], row["cpu_s"], f"{row['cpu_s']:.2f} s ({row['vs_peer']:.2f} × the peer)") for row in rows]
+    return Panel("CPU of a cold start, from the process's start to the first event", bars)
+
+
+def _imports(rows: Sequence[Mapping[str, Any]]) -> Panel:
+    mine = [row for row in rows if row["ms"]]
+    bars = [Bar(_OWN.get(row["package"], row["package"]), row["ms"], f"{row['ms']:.0f} ms, {row['modules']} modules") for row in mine]
+    return Panel("Its imports by package, this project's bundle (wall, under -X importtime)", bars)
+
+
+_OWN = {name: f"this project: {name}" for name in ("functions", "graphs")}
+_DRAWN = {"stream": _stream, "path": _path, "bytes": _bytes, "store": _store, "cold": _cold, "imports": _imports}

@@ -44,7 +44,7 @@ def open_aws(endpoint: str, stores: bool) -> Opened:
     """`langgraph-checkpoint-aws`, as its README makes it."""
     from langgraph_checkpoint_aws import DynamoDBSaver as Saver  # type: ignore[import-untyped]
 
-    table = _table(endpoint, "PK", "SK") if stores else "checkpoints"
+    table = create_table(endpoint, "PK", "SK") if stores else "checkpoints"
     saver: Any = Saver(table, endpoint_url=endpoint, region_name=REGION)
     return Opened(saver, [saver.client])
 
@@ -64,7 +64,7 @@ def open_first(endpoint: str, stores: bool) -> Opened:
             await asyncio.to_thread(self.put_writes, *arguments)
 
     keys = ("thread_id", "checkpoint_id"), ("thread_id_checkpoint_id_checkpoint_ns", "task_id_idx")
-    tables = [_table(endpoint, *pair) if stores else pair[0] for pair in keys]
+    tables = [create_table(endpoint, *pair) if stores else pair[0] for pair in keys]
     config = {"endpoint_url": endpoint, "region_name": REGION}
     saver: Any = AsyncSaver(client_config=config, checkpoints_table_name=tables[0], writes_table_name=tables[1])
     return Opened(saver, [saver.client, saver.dynamodb.meta.client])
@@ -73,7 +73,7 @@ def open_first(endpoint: str, stores: bool) -> Opened:
 SAVERS: Mapping[str, Open] = {OURS: open_ours, AWS: open_aws, FIRST: open_first}
 
 
-def _table(endpoint: str, partition_key: str, sort_key: str) -> str:
+def create_table(endpoint: str, partition_key: str, sort_key: str) -> str:
     name = f"b{uuid.uuid4().hex}"
     boto3.client("dynamodb", endpoint_url=endpoint, region_name=REGION).create_table(
         TableName=name,

@@ -1,39 +1,22 @@
 from __future__ import annotations
 
-import asyncio
 import hashlib
 import json
-import os
-import platform
-import shutil
-import sys
-import tempfile
 import zipfile
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
 from pathlib import Path
 
 import pytest
 
 from graphs.catalog import AGENTS
-from infra.bundle import BOOTSTRAP, LAMBDA, MANIFEST, TASK_ROOT, Target, build, code_of, main, manifest_of, shortfall, size_of
+from infra.bundle import BOOTSTRAP, LAMBDA, MANIFEST, TASK_ROOT, build, code_of, main, manifest_of, shortfall, size_of
 from infra.deployment import extras_of
-from infra.local.runtime_api import RuntimeApi
+from infra.prune import SERVICES
 from infra.toolchain import interpreter
-from tests.support.events import url_event
-from tests.support.runtime import ask
 
 pytestmark = pytest.mark.timeout(300)
 
 MIB = 2**20
 UNCHECKED_HASH = 0b01  # PEP 552: hash-based, source never looked at
-PLATFORMS = {
-    ("Linux", "x86_64"): "x86_64-manylinux_2_28",
-    ("Linux", "aarch64"): "aarch64-manylinux_2_28",
-    ("Darwin", "x86_64"): "x86_64-apple-darwin",
-    ("Darwin", "arm64"): "aarch64-apple-darwin",
-    ("Windows", "AMD64"): "x86_64-pc-windows-msvc",
-}
 
 
 def digests(root: Path) -> dict[str, str]:
@@ -46,17 +29,6 @@ def bundle(tmp_path_factory: pytest.TempPathFactory) -> Path:
     out = tmp_path_factory.mktemp("first") / "dev"
     main(["dev", "--out", str(out)])
     return out
-
-
-@pytest.fixture(scope="module")
-def here(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:
-    """The same lock built for this machine, and an interpreter without packages to run it: Lambda's version, or ours for want of it."""
-    python, version = interpreter(LAMBDA.python), LAMBDA.python
-    if python is None:
-        python, version = str(getattr(sys, "_base_executable", sys.executable)), f"{sys.version_info.major}.{sys.version_info.minor}"
-    out = tmp_path_factory.mktemp("here") / "task"
-    build("dev", out, target=Target(PLATFORMS[platform.system(), platform.machine()], version))
-    return out, python
 
 
 @pytest.mark.long
@@ -99,6 +71,14 @@ def test_a_bundle_holds_what_runs_and_nothing_else(bundle: Path) -> None:
     assert {path.name for path in (bundle / "botocore" / "data").iterdir() if path.is_dir()} >= {"dynamodb", "s3", "sts"}
 
 
+def test_endpoints_of_called_services_are_kept(bundle: Path) -> None:
+    """What every client reads at its start names the services that a function calls, in all partitions, and no other."""
+    partitions = json.loads((bundle / "botocore" / "data" / "endpoints.json").read_bytes())["partitions"]
+    assert {"aws", "aws-cn", "aws-us-gov"} <= {partition["partition"] for partition in partitions}
+    assert set().union(*(partition["services"] for partition in partitions)) == {*SERVICES}
+    assert partitions[0]["regions"].keys() >= {"us-east-1", "eu-central-1"}
+
+
 def test_binaries_are_lambdas(bundle: Path) -> None:
     """Every extension module is for 64-bit ARM, whatever machine built it: Lambda would not load another."""
     modules = list(bundle.rglob("*.so"))
@@ -121,50 +101,6 @@ def test_compiled_files_are_never_checked(bundle: Path) -> None:
     heads = {path.read_bytes()[4:8] for path in compiled}
     assert heads <= {UNCHECKED_HASH.to_bytes(4, "little")}
     assert all(TASK_ROOT.encode() in path.read_bytes() and str(bundle.parent).encode() not in path.read_bytes() for path in compiled)
-
-
-@asynccontextmanager
-async def environment(task: Path, python: str) -> AsyncIterator[RuntimeApi]:
-    """A Lambda environment as AWS starts it: the exec wrapper with the interpreter, its variables, and nothing of this project's own."""
-    api = RuntimeApi()
-    await api.start()
-    variables = {
-        "LAMBDA_TASK_ROOT": str(task),
-        "LAMBDA_RUNTIME_DIR": str(task / "no-such-runtime"),
-        "AWS_LAMBDA_RUNTIME_API": api.address,
-        "AWS_REGION": "us-east-1",
-        "AWS_DEFAULT_REGION": "us-east-1",
-        "AWS_ACCESS_KEY_ID": "test",
-        "AWS_SECRET_ACCESS_KEY": "test",
-        "_HANDLER": "functions.entry.app",
-        "AGENTS_NAME": "dev",
-        "PYTHONDONTWRITEBYTECODE": "1",
-        "PATH": os.environ["PATH"],
-    }
-    bash = shutil.which("bash") or "bash"
-    process = await asyncio.create_subprocess_exec(bash, str(task / BOOTSTRAP), python, cwd=tempfile.gettempdir(), env=variables)
-    ended = asyncio.create_task(_close_with(process, api))
-    try:
-        yield api
-    finally:
-        if process.returncode is None:
-            process.kill()
-        await ended
-
-
-async def _close_with(process: asyncio.subprocess.Process, api: RuntimeApi) -> None:
-    """A process that ends fails what waits for it, as an environment that is lost does."""
-    await process.wait()
-    await api.close()
-
-
-@pytest.mark.long
-async def test_a_bundle_runs_by_itself(here: tuple[Path, str]) -> None:
-    """Started by its own bootstrap, outside of the repository and its environment, the bundle answers through the Runtime API."""
-    async with environment(*here) as api, asyncio.timeout(120):
-        reply = await ask(api, url_event(path="/info"))
-    assert reply.prelude.status == 200
-    assert json.loads(reply.body)["name"] == "dev"
 
 
 @pytest.mark.parametrize("agent", AGENTS)

@@ -22,7 +22,7 @@ from infra.local.runtime_api import RuntimeApi
 from infra.toolchain import interpreter
 from tests.infra.images import Image, play
 from tests.infra.templates import Synth, actions, properties, resources, variables
-from tests.infra.test_bundle import PLATFORMS
+from tests.support.bundles import PLATFORMS
 from tests.support.events import url_event
 from tests.support.moto_server import moto_server
 from tests.support.runtime import ask
@@ -70,7 +70,7 @@ def test_an_image_of_ones_own_needs_no_bundle(synth: Synth, tmp_path: Path) -> N
 @pytest.mark.parametrize(("agent", "has"), [("claudeAgent", True), ("dev", False)])
 def test_the_dockerfile_is_in_the_bundle_that_needs_it(tmp_path: Path, agent: str, has: bool) -> None:
     """So the bundle's folder is the whole build context, for the CDK's command line and by hand."""
-    bundling._copy_code(agent, tmp_path)
+    bundling.add_dockerfile(agent, tmp_path)
     assert (tmp_path / "Dockerfile").is_file() is has
     assert not has or (tmp_path / "Dockerfile").read_bytes() == DOCKERFILE.read_bytes()
 

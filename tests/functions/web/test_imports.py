@@ -7,15 +7,31 @@ import sys
 
 import pytest
 
-OTHERS = ("graphs.knowledge", "graphs.claude", "graphs.dev", "graphs.kb", "graphs.react", "claude_agent_sdk", "mcp", "jwt", "openai")
+from graphs.catalog import AGENTS
+
+NOBODYS = (
+    "aws_cdk", "boto3", "claude_agent_sdk", "infra", "jwt", "langchain", "langchain_anthropic", "langchain_aws", "langchain_deepseek",
+    "langchain_mcp_adapters", "langchain_openai", "langgraph_checkpoint_aws", "mcp", "moto", "openai", "s3transfer", "tests", "uvicorn",
+)  # fmt: skip
+"""The stack, the laptop's parts, other modes' and models' clients; an SDK or an MCP client is loaded at the first run that needs it."""
+KNOWLEDGE = ("graphs.knowledge", "functions.parts.knowledge", "functions.web.knowledge")
 
 
-@pytest.mark.parametrize("agent", ["writer", "tushare"])
+def package(agent: str) -> str:
+    """Of an agent's own modules: `graphs.dev.graph:build` → `graphs.dev`."""
+    return ".".join(AGENTS[agent].module.split(".")[:2])
+
+
+@pytest.mark.parametrize("agent", AGENTS)
 def test_an_agent_loads_nothing_of_the_others(agent: str) -> None:
-    """No knowledge base, no SDK and no client that belongs to other agents, modes or models."""
+    """No other agent's modules, no knowledge base where it is no part of it, nothing of CDK, no client of other modes and models, and of
+    the AWS SDK only what calls."""
+    others = {package(other) for other in AGENTS} - {package(agent)}
+    unwanted = sorted({*others, *NOBODYS, *(() if "knowledge" in AGENTS[agent].parts else KNOWLEDGE)})
     code = (
-        "import sys; from langgraph.checkpoint.memory import InMemorySaver; from functions.web import create_app;"
-        f"create_app({agent!r}, checkpointer=InMemorySaver());"
-        f"print([name for name in {OTHERS!r} if name in sys.modules])"
+        "import sys; from functions.settings import Settings; from functions.web import create_app;"
+        f"create_app({agent!r}, Settings());"
+        f"print([name for name in {unwanted!r} if name in sys.modules], {package(agent)!r} in sys.modules)"
     )
-    assert subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True).stdout == "[]\n"
+    done = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)
+    assert done.stdout == "[] True\n"
