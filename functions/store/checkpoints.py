@@ -34,7 +34,7 @@ from functions.store.clients import ASYNC_THREADS, Calls, dynamodb_client, s3_cl
 from functions.store.epochs import Epochs
 from functions.store.errors import TableMissing
 from functions.store.events import EventTable
-from functions.store.gathering import Gathering, Outbox, Store, store_all
+from functions.store.gathering import Gatherings, Outbox, Store, store_all
 from functions.store.history import delta_history
 from functions.store.holding import Holding
 from functions.store.leases import Grant, Leases
@@ -91,7 +91,7 @@ class DynamoDBSaver(BaseCheckpointSaver[Any]):
         self._epochs = Epochs()
         self._holding: Holding | None = None
         self._kept_alive: set[str] | None = None
-        self._gathering: Gathering | None = None
+        self._gatherings: Gatherings | None = None
         self.ttl_seconds = ttl_seconds
 
     def for_principal(self, principal: str) -> DynamoDBSaver:
@@ -106,7 +106,7 @@ class DynamoDBSaver(BaseCheckpointSaver[Any]):
         view = copy.copy(self)
         view._holding, view._epochs, view._kept_alive = holding, Epochs({grant.pk: grant.epoch}), set()
         view._table = Remembered(self._table.name, self._table.client, self._table.calls, grant.pk, grant.epoch)
-        view._gathering = Gathering(lambda stores: view.in_thread(view._store_together, stores))
+        view._gatherings = Gatherings(lambda stores: view.in_thread(view._store_together, stores))
         return view
 
     # `with_allowlist` copies the saver and sets another `serde`: the parts are made for each call from what the saver has then.
@@ -303,19 +303,19 @@ class DynamoDBSaver(BaseCheckpointSaver[Any]):
     async def aput(
         self, config: RunnableConfig, checkpoint: Checkpoint, metadata: CheckpointMetadata, new_versions: ChannelVersions
     ) -> RunnableConfig:
-        if self._gathering is None:
+        if self._gatherings is None:
             return await self.in_thread(self.put, config, checkpoint, metadata, new_versions)
         address = self._address(config)
-        await self._gathering.add((address.namespace, checkpoint["id"]), partial(self._put, config, checkpoint, metadata))
+        await self._gatherings.here.add((address.namespace, checkpoint["id"]), partial(self._put, config, checkpoint, metadata))
         return address.config(checkpoint["id"])
 
     async def aput_writes(self, config: RunnableConfig, writes: Sequence[tuple[str, Any]], task_id: str, task_path: str = "") -> None:
-        if self._gathering is None:
+        if self._gatherings is None:
             await self.in_thread(self.put_writes, config, writes, task_id, task_path)
         else:
             address = self._address(config)
             whose = (address.namespace, address.checkpoint_id, task_id)
-            await self._gathering.add(whose, partial(self._put_writes, config, writes, task_id, task_path))
+            await self._gatherings.here.add(whose, partial(self._put_writes, config, writes, task_id, task_path))
 
     async def adelete_thread(self, thread_id: str) -> None:
         await self.in_thread(self.delete_thread, thread_id)

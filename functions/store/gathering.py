@@ -8,9 +8,11 @@ the two never meet here. BatchWriteItem takes them in any order and may leave so
 from __future__ import annotations
 
 import asyncio
+import threading
 from collections.abc import Awaitable, Callable, Hashable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
+from weakref import WeakKeyDictionary
 
 from functions.store import writes
 from functions.store.remembered import Remembered, whole
@@ -68,14 +70,30 @@ def store_all(outbox: Outbox, stores: Sequence[Store]) -> Sequence[BaseException
     return errors
 
 
+Send = Callable[[Sequence[Store]], Awaitable[Sequence[BaseException | None]]]
+"""Stores them all, off the loop; returns the error of each, or None."""
+
+
+class Gatherings:
+    """Of one run: one for each event loop. A sync node may run a nested graph on a loop of its own, in a thread of its own."""
+
+    def __init__(self, send: Send) -> None:
+        self._send = send
+        self._lock = threading.Lock()
+        self._by_loop: WeakKeyDictionary[asyncio.AbstractEventLoop, Gathering] = WeakKeyDictionary()
+
+    @property
+    def here(self) -> Gathering:
+        """Of the running loop."""
+        loop = asyncio.get_running_loop()
+        with self._lock:
+            return self._by_loop.setdefault(loop, Gathering(self._send))
+
+
 class Gathering:
-    """Of one run, on one event loop.
+    """On one event loop."""
 
-    Args:
-        send: stores them all, off the loop; returns the error of each, or None.
-    """
-
-    def __init__(self, send: Callable[[Sequence[Store]], Awaitable[Sequence[BaseException | None]]]) -> None:
+    def __init__(self, send: Send) -> None:
         self._send = send
         self._waiting: list[tuple[Store, asyncio.Future[None]]] = []
         self._under_way: dict[Hashable, asyncio.Future[None]] = {}

@@ -17,7 +17,7 @@ import hashlib
 import json
 import threading
 from collections import OrderedDict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, cast
 
@@ -53,8 +53,14 @@ class Segments:
     table: Table
     known: Known
 
-    def cut(self, serde: SerializerProtocol, parent: keys.Address, checkpoint: Checkpoint, expiry: Item) -> tuple[Checkpoint, Named]:
-        """Stores the new segments of a checkpoint's long lists → the checkpoint with what is left of them, and their segments."""
+    def cut(
+        self, serde: SerializerProtocol, parent: keys.Address, checkpoint: Checkpoint, deltas: Collection[str], expiry: Item
+    ) -> tuple[Checkpoint, Named]:
+        """Stores the new segments of a checkpoint's long lists → the checkpoint with what is left of them, and their segments.
+
+        `deltas`: the channels that are rebuilt from an ancestor, whose segments must be there for that. Any other channel that the
+        checkpoint does not hold names nothing any more.
+        """
         if type(serde) is not JsonPlusSerializer:
             return checkpoint, {}
         values, left = checkpoint["channel_values"], dict[str, Any]()
@@ -67,7 +73,7 @@ class Segments:
         there = self.known.of(parent)
         self._store(parent, {digest: packed for cut in found.values() for digest, packed in cut.items()}, there, expiry)
         named = {channel: tuple(cut) for channel, cut in found.items()}
-        kept = {channel: digests for channel, digests in there.items() if channel not in values}
+        kept = {channel: digests for channel, digests in there.items() if channel in deltas and channel not in values}
         self.known.names(parent._replace(checkpoint_id=checkpoint["id"]), {**kept, **named})
         return cast(Checkpoint, {**checkpoint, "channel_values": {**values, **left}}) if named else checkpoint, named
 

@@ -36,15 +36,17 @@ class Upkeep:
     principal: str
 
     def delete_thread(self, thread_id: str) -> None:
-        """Also writes whose checkpoint was never stored, and every object. Repeatable after a crash half way."""
+        """Also writes whose checkpoint was never stored, and every object. Repeatable after a crash half way. The lease goes last: a run
+        that takes the thread must not lose what it stores meanwhile."""
         table = self.reader.table
         pk = keys.partition(self.principal, thread_id)
         found = [item for page in table.query(pk, *EVERYTHING, ProjectionExpression="pk, sk") for item in page]
         # Checkpoints go first, so that none is left that points to nothing.
         table.delete_many(item for item in found if item["sk"]["S"].startswith("c!"))
-        table.delete_many(item for item in found if not item["sk"]["S"].startswith("c!"))
+        table.delete_many(item for item in found if not item["sk"]["S"].startswith(("c!", keys.LEASE)))
         if self.reader.payloads.objects:
             self.reader.payloads.objects.delete_thread(pk)
+        table.delete_many(item for item in found if item["sk"]["S"] == keys.LEASE)
         self.reader.epochs.forget(pk)
         self.reader.segments.known.forget(pk)
 

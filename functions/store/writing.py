@@ -32,7 +32,8 @@ class Writer:
         """`address` is the parent's; the checkpoint brings its own id."""
         checkpoint_id = checkpoint["id"]
         expiry = expiring(address.pk, self.ttl_seconds)
-        left, named = self.segments.cut(self.serde, address, checkpoint, expiry)
+        deltas = metadata.get("counters_since_delta_snapshot") or ()
+        left, named = self.segments.cut(self.serde, address, checkpoint, deltas, expiry)
         packed = {"rest" if named else "state": pack(self.serde, left), "meta": pack(self.serde, metadata)}
         cells = self.payloads.cells(address, checkpoint_id, packed, expiry)
         self.table.put(

@@ -12,7 +12,7 @@ from tests.support.agui_http import Conversation
 from tests.support.local_stack import running_stack
 from tests.support.streams import StreamRecorder
 
-pytestmark = pytest.mark.timeout(300)  # each test starts stacks of its own, which a busy machine makes slow
+pytestmark = [pytest.mark.long, pytest.mark.timeout(300)]  # each test starts stacks of its own, which a busy machine makes slow
 DELAY = 0.06  # seconds before each token of the slow model
 
 

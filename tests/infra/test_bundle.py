@@ -13,7 +13,7 @@ from infra.deployment import extras_of
 from infra.prune import SERVICES
 from infra.toolchain import interpreter
 
-pytestmark = pytest.mark.timeout(300)
+pytestmark = [pytest.mark.long, pytest.mark.timeout(300)]
 
 MIB = 2**20
 UNCHECKED_HASH = 0b01  # PEP 552: hash-based, source never looked at
@@ -31,7 +31,6 @@ def bundle(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return out
 
 
-@pytest.mark.long
 def test_a_bundle_fits_its_budget(bundle: Path, tmp_path: Path) -> None:
     """At most 60 MiB unzipped and 22 MiB zipped, so that a cold start has little to load."""
     assert size_of(bundle) <= 60 * MIB
@@ -41,7 +40,6 @@ def test_a_bundle_fits_its_budget(bundle: Path, tmp_path: Path) -> None:
     assert (tmp_path / "asset.zip").stat().st_size <= 22 * MIB
 
 
-@pytest.mark.long
 def test_a_bundle_built_elsewhere_is_the_same(bundle: Path, tmp_path: Path) -> None:
     """Byte for byte and mode for mode, in whatever folder: nothing of the machine, the path or the hour is in it."""
     other = tmp_path / "some" / "where" / "else"
@@ -51,7 +49,6 @@ def test_a_bundle_built_elsewhere_is_the_same(bundle: Path, tmp_path: Path) -> N
     assert [p.name for p in other.parent.iterdir()] == ["else"], "the scratch folder is gone"
 
 
-@pytest.mark.long
 def test_an_unchanged_bundle_is_left_alone(bundle: Path) -> None:
     """The second build does nothing; one of other inputs does."""
     before = (bundle / MANIFEST).stat().st_mtime_ns

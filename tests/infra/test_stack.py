@@ -302,6 +302,7 @@ def test_a_finding_of_nag_fails_the_synthesis(assets: Path, tmp_path: Path) -> N
         app.synth()
 
 
+@pytest.mark.long
 def test_the_cli_sees_the_same_template_under_strict_validation(synth: Synth, assets: Path, tmp_path: Path) -> None:
     """`python -m infra.app` as the CDK CLI starts it, with CloudFormation's own schema checks as errors, gives the tests' template."""
     context = json.dumps(project_context() | {"assets": str(assets)})

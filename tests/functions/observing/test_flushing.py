@@ -18,6 +18,8 @@ from tests.support.collectors import Collector, collector
 from tests.support.emf import total
 from tests.support.worker import Worker, worker
 
+pytestmark = pytest.mark.long
+
 AGENT = "reactAgent"
 QUESTION = "what is the leave policy?"
 PATIENT = {"AGENTS_FLUSH_SECONDS": "100"}

@@ -17,6 +17,8 @@ from tests.support.emf import Point, total
 from tests.support.runtime import collect
 from tests.support.worker import Worker, Written, worker
 
+pytestmark = pytest.mark.long
+
 AGENT = "reactAgent"
 SECRET = "wombat-7731"
 """In a prompt: at INFO no line may show it."""

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import asyncio
 import math
+import operator
 from collections import Counter
 from collections.abc import Sequence
-from typing import Any
+from typing import Annotated, Any, TypedDict
 
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from langchain_core.runnables import RunnableConfig
 from langgraph.checkpoint.serde.types import ERROR, INTERRUPT
+from langgraph.graph import START, StateGraph
 
 from functions.store import keys
 from functions.store.checkpoints import DynamoDBSaver
@@ -26,6 +28,11 @@ from tests.functions.store.test_remembered import held
 from tests.support.checkpoints import checkpoint, config
 from tests.support.dynamodb import Dynamo, Recorder
 from tests.support.dynamodb_faults import Fault, Faults
+
+
+class Log(TypedDict):
+    log: Annotated[list[str], operator.add]
+
 
 KEYS = ["c!a!0000!1", "c!a!0000!2", *(f"w!a!0000!{number}!t!{bucket:05d}" for number in (1, 2) for bucket in (0, 1))]
 STEPS = st.tuples(st.sampled_from(["put", "update", "send"]), st.sampled_from(KEYS))
@@ -151,6 +158,23 @@ async def test_an_error_is_its_callers_alone(make_saver: MakeSaver) -> None:
     found = await make_saver().aget_tuple(config("t"))
     assert found is not None
     assert [task for task, _, _ in found.pending_writes or ()] == ["right"]
+
+
+async def test_a_nested_graph_on_a_loop_of_its_own(make_saver: MakeSaver) -> None:
+    """A sync node may start one, in the thread that LangGraph runs it in; three at once, and the run's own writes beside them."""
+    nested = StateGraph(Log).add_node("inner", lambda _: {"log": ["inner"]}).add_edge(START, "inner").compile()
+
+    def node(_: Log) -> Log:
+        return asyncio.run(nested.ainvoke({"log": []}))  # type: ignore[return-value]  # LangGraph types every output as Any
+
+    builder = StateGraph(Log)
+    for number in range(3):
+        builder.add_node(f"outer{number}", node).add_edge(START, f"outer{number}")  # type: ignore[arg-type]  # a state as in any graph
+    for turn_number in range(3):
+        at = config(f"t{turn_number}", None)
+        graph = builder.compile(checkpointer=held(make_saver(), f"t{turn_number}"))
+        await asyncio.wait_for(graph.ainvoke({"log": []}, at, durability="sync"), 60)
+        assert (await builder.compile(checkpointer=make_saver()).aget_state(at)).values == {"log": ["inner"] * 3}
 
 
 async def test_who_is_cancelled_leaves_it_to_be_stored() -> None:

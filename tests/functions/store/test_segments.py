@@ -74,22 +74,23 @@ def test_a_delta_history_stores_what_is_new_of_it(dynamo: Dynamo, make_saver: Ma
     for reads in (True, False):
         client = dynamo.fresh_client()
         saver = make_saver(client=client)
-        middle = put(saver, at)
+        middle = put(saver, at, counters_since_delta_snapshot={"log": (1, 1)})
         if reads:
             saver = make_saver(client=client)
             (seed,) = (found["seed"] for found in saver.get_delta_channel_history(config=middle, channels=["log"]).values())
             assert seed == _DeltaSnapshot(history(100))
         recorder = Recorder(client)
-        put(saver, put(saver, middle), {"log": _DeltaSnapshot(history(140))})
+        put(saver, put(saver, middle, counters_since_delta_snapshot={"log": (2, 2)}), {"log": _DeltaSnapshot(history(140))})
         batches = [request["RequestItems"] for name, request in recorder.calls if name == "BatchWriteItem"]
         assert [len(requests) for batch in batches for requests in batch.values()] == [1 if reads else 4]
 
 
-def test_a_channel_that_has_become_short_names_nothing_more(dynamo: Dynamo, make_saver: MakeSaver) -> None:
+@pytest.mark.parametrize("then", [{"log": []}, {}], ids=["empty", "gone"])
+def test_a_channel_without_its_list_names_nothing_more(dynamo: Dynamo, make_saver: MakeSaver, then: dict[str, Any]) -> None:
     """What an ancestor named may have been swept since: it is stored again when the list comes back."""
     saver = make_saver()
     at = put(saver, config("t"), {"log": history(100)})
-    at = put(saver, at, {"log": []})
+    at = put(saver, at, then)
     for item in dynamo.items():
         if item["sk"]["S"].startswith(keys.SEGMENTS):
             dynamo.client.put_item(TableName=dynamo.checkpoints, Item={**item, "at": {"N": "1"}})
