@@ -73,15 +73,20 @@ class Recorder:
         """The event as it is sent, with its number."""
         if self._end is not None and event is self._end[0]:
             return self._end[1]
+        frame = self._numbered(event)
+        if self._keeping:
+            self._cut_in_time()
+        return frame
+
+    def _numbered(self, event: BaseEvent) -> bytes:
         self._number += 1
         frame = b"id: %d\n%b" % (self._number, self._encode(event))
         if self._keeping:
-            self._keep(frame)
+            self._frames.append(frame)
+            self._size += len(frame)
         return frame
 
-    def _keep(self, frame: bytes) -> None:
-        self._frames.append(frame)
-        self._size += len(frame)
+    def _cut_in_time(self) -> None:
         if self._size >= BATCH_BYTES or len(self._frames) >= MOST_FRAMES:
             self._cut()
             self._flush()
@@ -127,7 +132,7 @@ class Recorder:
     async def end(self, event: BaseEvent) -> None:
         """The run's terminal event, before it is sent and while the thread is held: who sees it can replay it. Raises nothing of the
         log's."""
-        self._end = event, self.frame(event)
+        self._end = event, self._numbered(event)  # however large: the batch that holds it says that it ends
         if not self._keeping:
             return
         self._cut(ends=True)

@@ -108,6 +108,6 @@ def remaining_ms(request: Request) -> Callable[[], int] | None:
 def _after(given: int | None, header: str | None) -> int:
     if given is not None or header is None:
         return given or 0
-    if not (header.isascii() and header.isdigit() and int(header) <= LAST):
+    if not (len(header) <= len(str(LAST)) and header.isascii() and header.isdigit() and int(header) <= LAST):
         raise Problem(422, "BAD_INPUT", "Last-Event-ID must be the number of an event.")
     return int(header)

@@ -25,6 +25,7 @@ KEY = "arn:aws:kms:us-east-1:123456789012:key/0a1b2c3d-0000-0000-0000-0a1b2c3d4e
 SECRET = "arn:aws:secretsmanager:us-east-1:123456789012:secret:openai-AbCdEf"
 TOKENS = {"auth": "jwt", "jwt_issuer": "https://id.example", "jwt_audience": "agents"}
 DOMAIN = {"domain": "agents.example.com", "certificate": "arn:aws:acm:us-east-1:123456789012:certificate/0a1b", "hosted_zone": "Z0123ABC"}
+LAYER = "arn:aws:lambda:us-east-1:123456789012:layer:otel:1"
 IMAGE = {"claudeAgent": "123456789012.dkr.ecr.us-east-1.amazonaws.com/agents:1"}
 OPTION_SETS: dict[str, dict[str, Any]] = {
     "as it comes": {},
@@ -54,6 +55,8 @@ OPTION_SETS: dict[str, dict[str, Any]] = {
         "kms_keys": KEY,
         "snap_start": True,
         "reserved_concurrency": {"claudeAgent": 2},
+        "tracing": "xray",
+        "layers": LAYER,
         "alarm_topic": "arn:aws:sns:us-east-1:123456789012:ops",
     },
 }

@@ -56,8 +56,9 @@ export class Agent {
   async stop(threadId) {
     try {
       const url = `${this.url}threads/${encodeURIComponent(threadId)}/stop`;
-      const headers = { "Content-Type": "application/json", ...bearer(this.token()) };
-      return (await fetch(url, { method: "POST", headers, body: "{}" })).ok;
+      const body = "{}";
+      const headers = { "Content-Type": "application/json", ...bearer(this.token()), ...(await bodyHash(url, body)) };
+      return (await fetch(url, { method: "POST", headers, body })).ok;
     } catch (error) {
       if (error instanceof TypeError) return false; // out of reach
       throw error;

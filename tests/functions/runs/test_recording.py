@@ -114,6 +114,18 @@ async def test_batches_go_out_by_time_and_by_size(log: EventLog) -> None:
     assert [batch.base for batch in batches] == ["c0"] + [""] * (len(batches) - 1)
 
 
+@pytest.mark.parametrize(
+    "events",
+    [[START, RunErrorEvent(message="x" * recording.BATCH_BYTES)], [START, *[WORD] * (recording.MOST_FRAMES - 2), END]],
+    ids=["large", "the last that a batch holds"],
+)
+async def test_the_batch_of_the_last_event_says_that_it_ends(log: EventLog, events: list[BaseEvent]) -> None:
+    """Also where that event would have sent it out for its size: a run that has ended is not taken for a lost one."""
+    sent = await record(recorder_of(log), events)
+    joined = [frame async for frame in follow(log, OVER).frames()]
+    assert b"".join(joined) == sent
+
+
 async def test_a_repeated_run_goes_on_counting(log: EventLog) -> None:
     """Another run with the same id begins behind it; a died one's numbers are never used again."""
     await record(recorder_of(log), [START, END])
