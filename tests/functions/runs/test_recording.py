@@ -20,7 +20,7 @@ from functions.runs.event_log import EventLog, event_log
 from functions.runs.following import Following
 from functions.runs.recording import Recorder
 from functions.store.checkpoints import DynamoDBSaver
-from functions.store.events import Batch, Kept
+from functions.store.events import MOST_FRAMES, Batch, Kept
 from functions.store.holders import Holder
 from functions.web.sse import encode
 from tests.support.dynamodb import Dynamo
@@ -116,7 +116,7 @@ async def test_batches_go_out_by_time_and_by_size(log: EventLog) -> None:
 
 @pytest.mark.parametrize(
     "events",
-    [[START, RunErrorEvent(message="x" * recording.BATCH_BYTES)], [START, *[WORD] * (recording.MOST_FRAMES - 2), END]],
+    [[START, RunErrorEvent(message="x" * recording.BATCH_BYTES)], [START, *[WORD] * (MOST_FRAMES - 2), END]],
     ids=["large", "the last that a batch holds"],
 )
 async def test_the_batch_of_the_last_event_says_that_it_ends(log: EventLog, events: list[BaseEvent]) -> None:

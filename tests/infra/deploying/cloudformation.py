@@ -113,11 +113,12 @@ class Alarm(Resource, CloudFormationModel):  # moto looks at direct subclasses a
         wanted = cloudformation_json["Properties"]
         alarm = cloudwatch_backends[account_id][region_name].put_metric_alarm(
             name=resource_name,
-            namespace=wanted["Namespace"],
-            metric_name=wanted["MetricName"],
+            # none of the three where it is made of several metrics
+            namespace=wanted.get("Namespace", ""),
+            metric_name=wanted.get("MetricName", ""),
             comparison_operator=wanted["ComparisonOperator"],
             evaluation_periods=wanted["EvaluationPeriods"],
-            period=wanted["Period"],
+            period=wanted.get("Period", 0),
             threshold=wanted["Threshold"],
             statistic=wanted.get("Statistic"),
             description="",
