@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from mypy_boto3_s3 import S3Client
 
 Json = dict[str, Any]
-KINDS = {"c": "checkpoint", "w": "writes", "p": "chunk", "l": "lease", "a": "answer", "k": "request", "!": "everything"}
+KINDS = {"c": "checkpoint", "w": "writes", "p": "chunk", "s": "segment", "l": "lease", "a": "answer", "k": "request", "!": "everything"}
 """By the first letter of a sort key."""
 
 
@@ -78,49 +78,59 @@ class Boundaries:
             client.meta.events.register("response-received", self._after)
 
     def _before(self, request: AWSPreparedRequest, event_name: str, **_: Any) -> None:
-        call, task = _described(request, *event_name.split(".")[1:])
+        call, tasks = _described(request, *event_name.split(".")[1:])
         with self._lock:
             self._numbers[call] += 1
             number = self._numbers[call]
-        self._under_way.call = (call, number, task)
+        self._under_way.call = (call, number, tasks)
         self._meet("before")
 
     def _after(self, **_: Any) -> None:
         self._meet("after")
 
     def _meet(self, side: str) -> None:
-        call, number, task = self._under_way.call
+        call, number, tasks = self._under_way.call
         at = Boundary(side, call, number)
         if side == "after":
-            self._journal.note("boundary", **asdict(at), task=task)
+            self._journal.note("boundary", **asdict(at), tasks=tasks)
         if at == self._stop:
             self._journal.note("stopped", at=str(at))
             os.kill(os.getpid(), self._signal)
         if side == "before":
-            self._journal.note("boundary", **asdict(at), task=task)
+            self._journal.note("boundary", **asdict(at), tasks=tasks)
 
 
-def _described(request: AWSPreparedRequest, service: str, operation: str) -> tuple[str, str | None]:
-    """In words, and the task whose results it stores."""
+def _described(request: AWSPreparedRequest, service: str, operation: str) -> tuple[str, list[str]]:
+    """In words, and the tasks whose results it stores."""
     if service == "s3":
-        return f"S3 {operation}", None
+        return f"S3 {operation}", []
     assert isinstance(request.body, bytes)
     body = json.loads(request.body)
-    key = _sort_key(body)
-    name = f"{operation} {KINDS.get(key[:1], key[:1])}"
-    values = body.get("ExpressionAttributeValues", {})
-    if key.startswith("l") and operation == "UpdateItem":
+    keys = _sort_keys(body)
+    name = f"{operation} {', '.join(sorted({KINDS.get(key[:1], key[:1]) for key in keys}))}"
+    if keys[0].startswith("l") and operation == "UpdateItem":
         name += f" ({_lease_step(body['UpdateExpression'])})"
-    return name, values[":tid"]["S"] if ":w0" in values else None
+    return name, _tasks(body)
 
 
-def _sort_key(body: Json) -> str:
-    if "RequestItems" in body:
-        ((_, requests),) = body["RequestItems"].items()
-        ((_, first),) = requests[0].items()
-        return str(first.get("Item", first.get("Key"))["sk"]["S"])
-    place = body.get("Key") or body.get("Item")
-    return str(place["sk"]["S"] if place else body["ExpressionAttributeValues"][":low"]["S"])
+def _requests(body: Json) -> list[Json]:
+    """Of a batch of puts or deletes; of one of gets the keys."""
+    ((_, requests),) = body["RequestItems"].items()
+    keys = requests["Keys"] if isinstance(requests, dict) else []
+    return [{"Key": key} for key in keys] or [next(iter(request.values())) for request in requests]
+
+
+def _sort_keys(body: Json) -> list[str]:
+    places = _requests(body) if "RequestItems" in body else [body]
+    found = [place.get("Key") or place.get("Item") for place in places]
+    return [str(place["sk"]["S"] if place else body["ExpressionAttributeValues"][":low"]["S"]) for place in found]
+
+
+def _tasks(body: Json) -> list[str]:
+    values = body.get("ExpressionAttributeValues", {})
+    puts = _requests(body) if "RequestItems" in body else [body]
+    whole = [item["tid"]["S"] for item in (put.get("Item", {}) for put in puts) if "w0" in item]
+    return [*whole, *([values[":tid"]["S"]] if ":w0" in values else [])]
 
 
 def _lease_step(expression: str) -> str:

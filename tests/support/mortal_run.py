@@ -49,6 +49,8 @@ for _service in ("dynamodb", "s3"):
 
 TOGETHER = 0.3
 """Seconds that one of two tools waits for the other."""
+APART = 0.2
+"""Seconds between the ends of two tools whose results are to be stored in two calls."""
 SHOWN = (EventType.MESSAGES_SNAPSHOT, EventType.RUN_FINISHED, EventType.RUN_ERROR)
 APPROVE, REJECT = {"approved": True}, {"approved": False}
 LARGE_TEXT = noise(450_000).hex()
@@ -86,7 +88,7 @@ class World:
 
 
 class Clerk(ScriptedChatModel):
-    """`pay …` makes it call a tool that asks, `look …` two that do not; their results make it say so."""
+    """`pay …` makes it call a tool that asks, `look …` two that do not, which end at once (or `apart`); their results make it say so."""
 
     def turn(self, messages: list[BaseMessage], tools: Sequence[str]) -> Turn:
         said = messages[-1]
@@ -95,7 +97,9 @@ class Clerk(ScriptedChatModel):
         number = sum(message.type == "human" for message in messages)
         if said.text.startswith("pay"):
             return calling(("pay", {"amount": 5}), ids=[f"pay{number}"])
-        return calling(("look", {"where": "left"}), ("look", {"where": "right"}), ids=[f"left{number}", f"right{number}"])
+        wait = APART if said.text.startswith("look apart") else 0
+        looks = ("look", {"where": "left", "wait": 0}), ("look", {"where": "right", "wait": wait})
+        return calling(*looks, ids=[f"left{number}", f"right{number}"])
 
 
 def build(world: World, thread_id: str, saver: DynamoDBSaver) -> Any:
@@ -116,7 +120,7 @@ def build(world: World, thread_id: str, saver: DynamoDBSaver) -> Any:
         return f"paid {amount}"
 
     @tool
-    async def look(where: str, tool_call_id: Annotated[str, InjectedToolCallId], config: RunnableConfig) -> str:
+    async def look(where: str, wait: float, tool_call_id: Annotated[str, InjectedToolCallId], config: RunnableConfig) -> str:
         """Looks."""
         ran("look", tool_call_id, config)
         looking.add(tool_call_id)
@@ -125,6 +129,7 @@ def build(world: World, thread_id: str, saver: DynamoDBSaver) -> Any:
         # so that the first result is stored when both have run; alone, where the other's was stored before, it goes on
         with suppress(TimeoutError):
             await asyncio.wait_for(both.wait(), TOGETHER)
+        await asyncio.sleep(wait)
         return f"seen {where}"
 
     async def think(state: Any, config: RunnableConfig) -> Json:

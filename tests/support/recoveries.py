@@ -121,7 +121,7 @@ def account(journal: Journal, story: Story) -> Account:
     wrongly: list[str] = []
     for entry in journal.entries("ran", "boundary"):
         if entry["what"] == "boundary":
-            stored |= {entry["task"]} if entry["side"] == "after" and entry["task"] else set()
+            stored |= set(entry["tasks"]) if entry["side"] == "after" else set()
             continue
         key = (entry["name"], entry["task"], entry["call"])
         name = " ".join(filter(None, (entry["name"], entry["call"])))

@@ -126,9 +126,10 @@ class Theatre:
         self._play(resume, "answered")
         history, _ = self.load("answered")
         tools = Story("tools", "answered", {"runId": "run-3", "messages": [*history, self.world.message("m2", "look around")]})
-        self._play(tools, "cut-off", self._half_way(tools))
+        apart = Story("apart", "answered", {"runId": "run-3", "messages": [*history, self.world.message("m2", "look apart")]})
+        self._play(apart, "cut-off", self._half_way(apart))
         time.sleep(self.world.lease_seconds)
-        return {story.name: story for story in (ask, resume, tools, Story("take-over", "cut-off", tools.request))}
+        return {story.name: story for story in (ask, resume, tools, Story("take-over", "cut-off", apart.request))}
 
     def _play(self, story: Story, thread_id: str, stop: Boundary | None = None) -> None:
         self.copy(story.template, thread_id)
@@ -137,7 +138,7 @@ class Theatre:
 
     def _half_way(self, story: Story) -> Boundary:
         """One of the two tools has its result stored, the other has not."""
-        stores = [entry for entry in self._played(story).entries("boundary") if entry["task"] and entry["side"] == "before"]
+        stores = [entry for entry in self._played(story).entries("boundary") if entry["tasks"] and entry["side"] == "before"]
         return Boundary("before", stores[-2]["call"], stores[-2]["number"])
 
     def _played(self, story: Story) -> Any:
@@ -301,7 +302,7 @@ def ended(process: BaseProcess, code: int) -> None:
 
 
 def _stores(call: str) -> bool:
-    return call.endswith((" writes", " checkpoint", " chunk")) and not call.startswith(READS)
+    return call.endswith((" writes", " checkpoint", " chunk", " segment")) and not call.startswith(READS)
 
 
 def _batches(given: Sequence[Any], size: int) -> Iterator[Sequence[Any]]:
