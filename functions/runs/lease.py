@@ -45,13 +45,16 @@ RemainingMs = Callable[[], int]
 
 
 class RunInProgress(RunRejected):
-    """Another run has the thread: `run_id`. `fence`: of the lease of the run that this very request has started before."""
+    """Another run has the thread: `run_id`, which a request with `request_key` has started. `fence`: of the lease of the run that this
+    very request has started before."""
 
     fence: int | None = None
 
-    def __init__(self, run_id: str, message: str = "A run is in progress on this thread. Wait for its end.") -> None:
+    def __init__(
+        self, run_id: str, message: str = "A run is in progress on this thread. Wait for its end.", *, request_key: str = ""
+    ) -> None:
         super().__init__(409, "RUN_IN_PROGRESS", message)
-        self.run_id = run_id
+        self.run_id, self.request_key = run_id, request_key
 
 
 def already_started(run_id: str, fence: int) -> RunInProgress:
@@ -111,6 +114,7 @@ async def acquire(
     wait: float = 0.0,
     remaining_ms: RemainingMs | None = None,
     code: str = "",
+    request_key: str = "",
 ) -> Lease:
     """The lease of a thread.
 
@@ -119,6 +123,7 @@ async def acquire(
         wait: seconds to wait for a busy thread.
         remaining_ms: milliseconds until the deadline of this invocation, past which it never holds.
         code: the version of the code that runs; empty: not known.
+        request_key: the request's `Idempotency-Key`. What it has started itself is not waited for.
 
     Raises:
         RunInProgress: another run has the thread.
@@ -126,24 +131,30 @@ async def acquire(
     until = time.monotonic() + wait
     while True:
         try:
-            return await _take(checkpointer, thread_id, run_id, seconds, remaining_ms, code)
+            return await _take(checkpointer, thread_id, run_id, seconds, remaining_ms, code, request_key)
         except ThreadBusy as busy:
             left = until - time.monotonic()
-            if left <= 0:
-                raise RunInProgress(busy.run_id) from busy
+            if left <= 0 or (request_key and busy.request_key == request_key):
+                raise RunInProgress(busy.run_id, request_key=busy.request_key) from busy
         await asyncio.sleep(min(POLL_SECONDS, left))
 
 
 async def _take(
-    checkpointer: BaseCheckpointSaver[Any], thread_id: str, run_id: str, seconds: float, remaining_ms: RemainingMs | None, code: str
+    checkpointer: BaseCheckpointSaver[Any],
+    thread_id: str,
+    run_id: str,
+    seconds: float,
+    remaining_ms: RemainingMs | None,
+    code: str,
+    request_key: str,
 ) -> Lease:
     if not hasattr(checkpointer, "leases"):
-        return LocalLease(checkpointer, thread_id, run_id, seconds)
+        return LocalLease(checkpointer, thread_id, run_id, seconds, request_key)
     saver: DynamoDBSaver = checkpointer  # type: ignore[assignment]  # not imported: boto3 takes longer than a run without it
     since, cancelled = clocks(), threading.Event()
 
     def take() -> Grant:
-        grant = saver.leases.take(saver.partition(thread_id), run_id, _lasting(seconds, remaining_ms), code)
+        grant = saver.leases.take(saver.partition(thread_id), run_id, _lasting(seconds, remaining_ms), code, request_key)
         if cancelled.is_set():
             saver.leases.give_back(grant)
         return grant

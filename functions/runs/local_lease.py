@@ -38,13 +38,14 @@ class LocalLease:
     dead: frozenset[str] = frozenset()
     changed = False
 
-    def __init__(self, checkpointer: BaseCheckpointSaver[Any], thread_id: str, run_id: str, seconds: float) -> None:
+    def __init__(self, checkpointer: BaseCheckpointSaver[Any], thread_id: str, run_id: str, seconds: float, request_key: str = "") -> None:
         """Raises `ThreadBusy`."""
         held = _HELD.setdefault(checkpointer, _Held())
         if (holder := held.runs.get(thread_id)) is not None and holder.until > time.monotonic():
-            raise ThreadBusy(holder.run_id, holder.until - time.monotonic())
+            raise ThreadBusy(holder.run_id, holder.until - time.monotonic(), holder.request_key)
         self.checkpointer = checkpointer
         self.run_id: str = run_id
+        self.request_key: str = request_key
         self.until: float = time.monotonic() + seconds
         self.alone = isinstance(checkpointer, InMemorySaver)
         self.lost = threading.Event()

@@ -157,6 +157,7 @@ class AgentRun:
             wait=self._wait_seconds,
             remaining_ms=self._remaining_ms,
             code=self._code_version,
+            request_key=self._idempotency_key or "",
         )
         self._lease.beat(lambda: self._control.request_drain(LEASE_LOST), self._stopping.from_thread())
         if self._lease.checkpointer is not saver:

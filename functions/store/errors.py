@@ -28,11 +28,11 @@ class PayloadMissing(StoreError):
 
 
 class ThreadBusy(StoreError):
-    """Another run has the thread, for `seconds` more unless it renews its lease."""
+    """Another run has the thread, for `seconds` more unless it renews its lease. `request_key`: of the request that has started it."""
 
-    def __init__(self, run_id: str, seconds: float) -> None:
+    def __init__(self, run_id: str, seconds: float, request_key: str = "") -> None:
         super().__init__(f"Run {run_id!r} is running on this thread. Wait for its end, or stop it.")
-        self.run_id, self.seconds = run_id, seconds
+        self.run_id, self.seconds, self.request_key = run_id, seconds, request_key
 
 
 class LeaseLost(StoreError):

@@ -1,6 +1,7 @@
 """The lease of a thread: one run at a time, in one item that is taken and given back by conditional writes.
 
     l!   holder (a token of the run's own), held_for (its run id), held_until (milliseconds since 1970), fence, epoch,
+         request_key (the `Idempotency-Key` of the run that has it, from the first moment on: a repetition that comes beside it knows it),
          dead (ids of the runs that it was taken over from), code (the version that the thread belongs to: that of its first run, until a
          later one has looked at what was open)
 
@@ -50,12 +51,12 @@ class Leases:
     reader: Reader
     ttl_seconds: int | None
 
-    def take(self, pk: str, run_id: str, seconds: float, code: str = "") -> Grant:
+    def take(self, pk: str, run_id: str, seconds: float, code: str = "", request_key: str = "") -> Grant:
         """For so many seconds from now. A thread without a version of code belongs to `code` then. Raises `ThreadBusy`, with the run that
-        has it."""
+        has it, and its key."""
         holder = uuid.uuid4().hex
         try:
-            return self._take(pk, holder, run_id, seconds, code)
+            return self._take(pk, holder, run_id, seconds, code, request_key)
         except ThreadBusy:
             raise
         except BaseException:
@@ -63,25 +64,27 @@ class Leases:
             self.give_back(Grant(pk, holder, run_id, fence=0, epoch=0), clean=False)
             raise
 
-    def _take(self, pk: str, holder: str, run_id: str, seconds: float, code: str) -> Grant:
+    def _take(self, pk: str, holder: str, run_id: str, seconds: float, code: str, request_key: str) -> Grant:
         kept = expiring(pk, self.ttl_seconds)
         ours = {":holder": {"S": holder}, ":run": {"S": run_id}, ":until": _until(seconds), ":one": {"N": "1"}}
         ours |= {f":{name}": value for name, value in kept.items()}
         first = ["code = if_not_exists(code, :code)"] if code else []
-        ours |= {":code": {"S": code}} if code else {}
+        first += ["request_key = :key"] if request_key else []
+        ours |= {name: {"S": value} for name, value in ((":code", code), (":key", request_key)) if value}
         setting = ", ".join(["SET holder = :holder, held_for = :run, held_until = :until", *first, *(f"{name} = :{name}" for name in kept)])
+        rest = " ADD fence :one" if request_key else " REMOVE request_key ADD fence :one"
         epoch: int | None = None
         found: Item = {}
         while _text(found, "holder") != holder:
             if "holder" not in found:  # nobody's: not yet, given back, or deleted with its thread since a write was refused
-                found = self._update(pk, FREE, f"{setting} ADD fence :one", ours)
+                found = self._update(pk, FREE, setting + rest, ours)
                 continue
             if (left := _number(found, "held_until") / 1_000 - now()) > 0:
-                raise ThreadBusy(_text(found, "held_for"), left)
+                raise ThreadBusy(_text(found, "held_for"), left, _text(found, "request_key"))
             epoch = 1 + max(_number(found, "epoch"), self.reader.look_up_epoch(pk))
             over = {":old": found["holder"], ":old_until": found["held_until"], ":dead": {"SS": [_text(found, "held_for")]}}
             values = {**ours, **over, ":epoch": {"N": str(epoch)}}
-            found = self._update(pk, OVER, f"{setting}, epoch = :epoch ADD fence :one, dead :dead", values)
+            found = self._update(pk, OVER, f"{setting}, epoch = :epoch{rest}, dead :dead", values)
         dead = frozenset(found.get("dead", {}).get("SS", ()))
         grant = Grant(pk, holder, run_id, _number(found, "fence"), _number(found, "epoch"), dead, _text(found, "code"))
         if grant.epoch == epoch:

@@ -86,9 +86,9 @@ async def started_before(served: Served, request: Request, who: str, input: RunA
     until = monotonic() + TOLD_WITHIN
     while started is None and key is not None:
         started = await run_of_request(served.graph(who).checkpointer, input.thread_id, key)
-        if busy.run_id != input.run_id or monotonic() > until:
+        if key != busy.request_key or monotonic() > until:
             break
-        # the run that has the thread is likely ours: whose key it has is written when its input is understood
+        # the run that has the thread is ours, or is about to be refused as this one would be: which of both is known when it has begun
         await asyncio.sleep(POLL_SECONDS)
     if started is None:
         return None

@@ -144,5 +144,5 @@ async def test_a_clones_first_event_comes_soon(endpoint: str, tmp_path: Path) ->
     put_key(endpoint, "one")
     async with snapshot(endpoint, tmp_path) as process, process.clone() as clone, asyncio.timeout(10):
         async for chunk in clone.api.invoke(run_event("soon")).chunks():
-            assert chunk.startswith(b"data:")
+            assert chunk.startswith(b"id: 1\ndata:")
             break

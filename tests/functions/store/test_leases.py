@@ -39,6 +39,16 @@ def test_a_second_run_is_told_whose_the_thread_is(saver: DynamoDBSaver) -> None:
     assert 25 < busy.value.seconds <= 30
 
 
+def test_a_busy_thread_names_the_request_that_has_it(saver: DynamoDBSaver) -> None:
+    """From the first moment of the lease on, and not that of a run before it."""
+    for run, key, told in (("first", "the click", "the click"), ("second", "", "")):
+        grant = saver.leases.take(PK, run, 30, request_key=key)
+        with pytest.raises(ThreadBusy) as busy:
+            saver.leases.take(PK, "other", 30)
+        assert busy.value.request_key == told
+        saver.leases.give_back(grant)
+
+
 def test_a_lease_that_was_given_back_is_free(saver: DynamoDBSaver) -> None:
     """The fence counts on; the epoch stays, since nothing of the first run is under way."""
     first = saver.leases.take(PK, "first", 30)
