@@ -70,7 +70,7 @@ async def warmed(bundle: Path, python: str, config: Mapping[str, str], log: Path
 
 
 async def _line(process: Process) -> dict[str, Any]:
-    """What the process says next; lines for the log and for CloudWatch among it are passed over. Raises `CalledProcessError` if it ends instead."""
+    """What the process says next, without the lines for the log and for CloudWatch. Raises `CalledProcessError` if it ends instead."""
     assert process.stdout is not None
     while line := await process.stdout.readline():
         said: dict[str, Any] = json.loads(line)
