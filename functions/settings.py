@@ -9,10 +9,11 @@ import os
 import re
 from collections.abc import Mapping
 from functools import lru_cache
-from typing import Any, Literal, Self
+from typing import Annotated, Any, Literal, Self
 from urllib.parse import urlsplit
 
 from pydantic import Field, TypeAdapter, field_validator, model_validator
+from pydantic.fields import FieldInfo
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
 LOCAL_USER = "local"
@@ -101,6 +102,12 @@ class Settings(BaseSettings):
         description="Level of the JSON log: `DEBUG` (the only one that shows prompts and tool arguments), `INFO`, `WARN`, `ERROR`; "
         "default: the function's own log level on AWS.",
     )
+    metrics_namespace: str = Field(
+        default="AgentFunctions",
+        min_length=1,
+        max_length=255,
+        description="Namespace of the metrics in CloudWatch; the stack sets its own.",
+    )
     flush_seconds: float = Field(
         default=2.0,
         ge=0,
@@ -138,8 +145,7 @@ class Settings(BaseSettings):
         """With those `values` (of environment variables) that are settings. Raises `pydantic.ValidationError` for a wrong one."""
         fields = {str(field.validation_alias or f"AGENTS_{name.upper()}"): (name, field) for name, field in type(self).model_fields.items()}
         given = {variable: fields[variable] for variable in values if variable in fields}
-        typed = {name: TypeAdapter(Any if field.annotation is None else field.annotation) for name, field in given.values()}
-        return self.model_copy(update={name: typed[name].validate_python(values[variable]) for variable, (name, _) in given.items()})
+        return self.model_copy(update={name: _parsed(field, values[variable]) for variable, (name, field) in given.items()})
 
     @property
     def ttl_seconds(self) -> int | None:
@@ -150,6 +156,13 @@ class Settings(BaseSettings):
     def chat_model(self) -> str:
         """`model`, with the bare provider `openai` completed by `OPENAI_MODEL`."""
         return f"openai:{self.openai_model}" if self.model == "openai" and self.openai_model else self.model
+
+
+def _parsed(field: FieldInfo, text: str) -> Any:
+    """A variable's text by its field's type and limits; objects and lists are JSON."""
+    annotated: Any = Annotated[(field.annotation, *field.metadata)] if field.metadata else field.annotation
+    type_: TypeAdapter[Any] = TypeAdapter(annotated)
+    return type_.validate_json(text) if text[:1] in "[{" else type_.validate_python(text)
 
 
 def check_jwt(issuer: str, audience: str, jwks_url: str) -> None:

@@ -15,6 +15,7 @@ from aws_cdk import aws_logs as logs
 from aws_cdk import aws_s3 as s3
 from constructs import Construct
 
+from functions.observing.names import namespace_of
 from functions.store.tables import KNOWLEDGE_FOLDER, TABLES
 from graphs.catalog import AGENTS
 from infra.acknowledging import NAG, accept
@@ -177,6 +178,7 @@ class AgentFunction(Construct):
     def _environment(self, stores: Stores) -> dict[str, str]:
         wanted = self._deployment
         return {
+            **wanted.environment,
             **variables_of_code(self.agent, wanted),
             "AGENTS_NAME": self.agent,
             "AGENTS_MODEL": wanted.model,
@@ -186,6 +188,7 @@ class AgentFunction(Construct):
             "AGENTS_BUCKET": stores.bucket.bucket_name,
             "AGENTS_AUTH": wanted.auth,
             "AGENTS_TTL_DAYS": str(wanted.ttl_days),
+            "AGENTS_METRICS_NAMESPACE": namespace_of(wanted.stack),
             # INFO and DEBUG are Lambda's own log level, which can be changed without a deploy
             **({"AGENTS_LOG_LEVEL": wanted.log_level} if wanted.log_level in ("WARN", "ERROR") else {}),
             **self._token_rules(),

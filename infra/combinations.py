@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+import difflib
 import re
 from collections.abc import Collection, Mapping
+
+from pydantic import ValidationError
+
+from functions.settings import Settings
 
 ECR_IMAGE = re.compile(
     r"(?P<account>\d{12})\.dkr\.ecr\.(?P<region>[a-z0-9-]+)\.amazonaws\.com(?:\.cn)?/(?P<name>[a-z0-9._/-]+)"
@@ -14,6 +19,26 @@ _CERTIFICATE = re.compile(r"arn:aws[a-z-]*:acm:us-east-1:\d{12}:certificate/[0-9
 _ZONE = re.compile(r"Z[A-Z0-9]+")
 # a statement about an alias opens nothing: KMS looks at the key's own ARN
 _KEY = re.compile(r"arn:aws[a-z-]*:kms:[a-z0-9-]+:\d{12}:key/[A-Za-z0-9-]+")
+
+_VARIABLE = re.compile(r"[A-Za-z][A-Za-z0-9_]*")
+_LAMBDAS_OWN = re.compile(r"(?:AWS|LAMBDA)_.*|TZ|PATH|PYTHONPATH|LD_LIBRARY_PATH")
+_SECRET = re.compile(r"(?:^|_)(?:API_?KEY|KEY|SECRET|TOKEN|PASSWORD|PASSWD|CREDENTIALS?)S?(?:$|_)", re.IGNORECASE)
+_BY_THE_OPTION = "use the option `{}` of the context"
+THE_STACKS = {
+    **{
+        f"AGENTS_{name.upper()}": _BY_THE_OPTION.format(name)
+        for name in ("model", "embeddings", "sample_knowledge", "table_prefix", "auth", "ttl_days", "log_level")
+    },
+    **{f"AGENTS_JWT_{name}": _BY_THE_OPTION.format(f"jwt_{name.lower()}") for name in ("ISSUER", "AUDIENCE", "JWKS_URL")},
+    "AGENTS_SECRETS": _BY_THE_OPTION.format("secrets"),
+    "AGENTS_NAME": "every function has its own",
+    "AGENTS_BUCKET": "the bucket is the stack's",
+    "AGENTS_METRICS_NAMESPACE": "it is the stack's name (option `stack`)",
+    "AGENTS_CODE_VERSION": "it is the function's version",
+    "AGENTS_FUNCTION_URLS": "addresses are known after the deploy",
+    "AGENTS_CORS": _BY_THE_OPTION.format("cors_origins"),
+}
+"""Variables with a value of the stack's own, and what to do instead."""
 
 
 def check_site(*, site: bool, auth: str, domain: str, certificate: str, hosted_zone: str) -> None:
@@ -59,3 +84,25 @@ def check_images(images: Mapping[str, str], agents: Collection[str]) -> None:
                 f"images: {uri!r} of {agent} is no image in ECR, as 123456789012.dkr.ecr.eu-west-1.amazonaws.com/agents@sha256:… is; "
                 "Lambda takes no other registry"
             )
+
+
+def check_environment(environment: Mapping[str, str]) -> None:
+    """Variables for what no option of the stack says: the functions' settings that it leaves alone, LangSmith's, OpenTelemetry's."""
+    settings = {str(field.validation_alias or f"AGENTS_{name.upper()}") for name, field in Settings.model_fields.items()}
+    for name, value in environment.items():
+        if not _VARIABLE.fullmatch(name) or _LAMBDAS_OWN.fullmatch(name):
+            raise ValueError(f"environment: {name!r} is no variable that a function may be given: Lambda has it for itself")
+        if _SECRET.search(name):
+            raise ValueError(
+                f"environment: {name} sounds like a secret, and everybody who may read the function's configuration would see it. Put it "
+                f'into Secrets Manager or Parameter Store and name that: "secrets": {{"{name}": "/agents/{name.lower()}"}}'
+            )
+        if name in THE_STACKS:
+            raise ValueError(f"environment: {name} is set by the stack itself; {THE_STACKS[name]}")
+        if name.startswith("AGENTS_") and name not in settings:
+            near = difflib.get_close_matches(name, settings, n=1)
+            raise ValueError(f"environment: there is no setting {name}{f'; is it {near[0]}?' if near else ''}")
+        try:
+            Settings.model_construct().overlaid({name: value})
+        except ValidationError as error:
+            raise ValueError(f"environment: {name} cannot be {value!r}: {error.errors()[0]['msg']}") from error

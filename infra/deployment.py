@@ -11,7 +11,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationIn
 
 from functions.settings import Settings, check_jwt, check_secrets
 from graphs.catalog import AGENTS
-from infra.combinations import check_images, check_kms_keys, check_site
+from infra.combinations import check_environment, check_images, check_kms_keys, check_site
 
 ROOT = Path(__file__).resolve().parents[1]
 MEMORY_MB = 1024
@@ -79,6 +79,10 @@ class Deployment(BaseModel):
         default_factory=dict,
         description="Object: environment variable to the Secrets Manager secret (name or ARN) or SSM parameter (`/name` or ARN) that has "
         "its value; the functions may read these and no others.",
+    )
+    environment: Object = Field(
+        default_factory=dict,
+        description="Object: more variables for every function, as `AGENTS_EVENTS_HOURS` or `LANGSMITH_PROJECT`; not for secrets.",
     )
     kms_keys: Words = Field((), description="ARNs of customer managed KMS keys that the secrets are encrypted with.")
     cors_origins: Words = Field((), description="Browser origins that may call the URLs; none by default.")
@@ -153,6 +157,7 @@ class Deployment(BaseModel):
         check_site(site=self.site, auth=self.auth, domain=self.domain, certificate=self.certificate, hosted_zone=self.hosted_zone)
         check_kms_keys(self.kms_keys, self.secrets)
         check_images(self.images, self.agents)
+        check_environment(self.environment)
         return self
 
     @property

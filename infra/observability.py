@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
 import aws_cdk as cdk
 from aws_cdk import aws_cloudwatch as cloudwatch
@@ -25,6 +26,44 @@ FAILING = 20
 LEAST_RUNS = 5
 
 
+@dataclass(frozen=True, slots=True)
+class _Metrics:
+    """The agents' own, of one namespace."""
+
+    namespace: str
+
+    def one(self, metric: Metric, statistic: str, *, label: str | None = None, **dimensions: str) -> cloudwatch.Metric:
+        return cloudwatch.Metric(
+            namespace=self.namespace, metric_name=metric.name, dimensions_map=dimensions, statistic=statistic, label=label, period=PERIOD
+        )
+
+    def _search(self, metric: Metric, statistic: str, more: str = "") -> str:
+        """Over all agents, whichever there are."""
+        shape = ",".join((f'"{self.namespace}"', *metric.dimensions[0]))
+        return f"""SEARCH('{{{shape}}} MetricName="{metric.name}"{more}', '{statistic}', {SECONDS})"""
+
+    def each(self, metric: Metric, statistic: str = "Sum") -> cloudwatch.MathExpression:
+        """A line for each set of dimensions."""
+        return cloudwatch.MathExpression(expression=self._search(metric, statistic), label="", period=PERIOD)
+
+    def all(self, metric: Metric, dimension: str = "", value: str = "") -> cloudwatch.MathExpression:
+        """One line for all agents."""
+        more = f' {dimension}="{value}"' if dimension else ""
+        return cloudwatch.MathExpression(expression=f"SUM({self._search(metric, 'Sum', more)})", label=value or metric.name, period=PERIOD)
+
+    def per_run(self, metric: Metric, divisor: int = 1) -> cloudwatch.MathExpression:
+        share = f"SUM({self._search(metric, 'Sum')}) / SUM({self._search(names.RUNS, 'Sum')}) / {divisor}"
+        return cloudwatch.MathExpression(expression=share, label=metric.name, period=PERIOD)
+
+    def tokens(self) -> cloudwatch.MathExpression:
+        both = f"SUM({self._search(names.INPUT_TOKENS, 'Sum')}) + SUM({self._search(names.OUTPUT_TOKENS, 'Sum')})"
+        return cloudwatch.MathExpression(expression=both, label="tokens", period=PERIOD)
+
+
+def _metrics_of(stack: str) -> _Metrics:
+    return _Metrics(names.namespace_of(stack))
+
+
 def agent_alarms(scope: Construct, agent: str, alias: lambda_.Alias, deployment: Deployment) -> list[cloudwatch.Alarm]:
     """Errors, throttles, runs near their timeout and the share of failed runs, over five minutes; sent to the deployment's topic if it has
     one. Lambda's own errors are environments that broke: a run that failed has answered with RUN_ERROR."""
@@ -32,7 +71,7 @@ def agent_alarms(scope: Construct, agent: str, alias: lambda_.Alias, deployment:
         "Errors": (alias.metric_errors(period=PERIOD), 1),
         "Throttles": (alias.metric_throttles(period=PERIOD), 1),
         "Duration": (alias.metric_duration(period=PERIOD, statistic="Maximum"), deployment.timeout_of(agent) * 1000 * NEAR_LIMIT),
-        "FailedRuns": (_failing(agent), FAILING),
+        "FailedRuns": (_failing(_metrics_of(deployment.stack), agent), FAILING),
     }
     return [_alarm(scope, name, metric, threshold, deployment) for name, (metric, threshold) in watched.items()]
 
@@ -52,9 +91,9 @@ def _alarm(scope: Construct, name: str, metric: cloudwatch.IMetric, threshold: f
     return alarm
 
 
-def _failing(agent: str) -> cloudwatch.MathExpression:
+def _failing(drawn: _Metrics, agent: str) -> cloudwatch.MathExpression:
     """Percent of the agent's runs that failed; 0 while there are few. An outcome that did not occur has no data, not a 0."""
-    runs = {outcome: _metric(names.RUNS, "Sum", agent=agent, outcome=outcome) for outcome in names.OUTCOMES}
+    runs = {outcome: drawn.one(names.RUNS, "Sum", agent=agent, outcome=outcome) for outcome in names.OUTCOMES}
     everything = " + ".join(f"FILL({outcome}, 0)" for outcome in runs)
     share = f"IF({everything} >= {LEAST_RUNS}, 100 * FILL({names.ERROR}, 0) / ({everything}), 0)"
     return cloudwatch.MathExpression(expression=share, using_metrics=dict(runs), label=f"{agent}: failed runs, %", period=PERIOD)
@@ -68,41 +107,45 @@ class Dashboard(Construct):
         scope: Construct,
         id_: str,
         *,
+        stack: str,
         aliases: Mapping[str, lambda_.Alias],
         tables: Mapping[str, dynamodb.TableV2],
         memory: Mapping[str, int],
     ) -> None:
         super().__init__(scope, id_)
+        drawn = _metrics_of(stack)
         self.board = cloudwatch.Dashboard(self, "Board")
         self.board.add_widgets(
-            _graph("runs by how they ended", [_all(names.RUNS, "outcome", outcome) for outcome in names.OUTCOMES], stacked=True),
-            _graph("time to first token, median by agent (ms)", [_each(names.FIRST_TOKEN, "p50")]),
-            _graph("tokens by agent and model: in (left), out (right)", [_each(names.INPUT_TOKENS)], [_each(names.OUTPUT_TOKENS)]),
+            _graph("runs by how they ended", [drawn.all(names.RUNS, "outcome", outcome) for outcome in names.OUTCOMES], stacked=True),
+            _graph("time to first token, median by agent (ms)", [drawn.each(names.FIRST_TOKEN, "p50")]),
+            _graph(
+                "tokens by agent and model: in (left), out (right)", [drawn.each(names.INPUT_TOKENS)], [drawn.each(names.OUTPUT_TOKENS)]
+            ),
         )
         self.board.add_widgets(
-            _graph("what costs: GB-seconds (left), tokens (right)", [_gb_seconds(aliases, memory)], [_tokens()]),
-            _graph("tool calls, tool errors, questions", [_all(m) for m in (names.TOOL_CALLS, names.TOOL_ERRORS, names.INTERRUPTS)]),
+            _graph("what costs: GB-seconds (left), tokens (right)", [_gb_seconds(aliases, memory)], [drawn.tokens()]),
+            _graph("tool calls, tool errors, questions", [drawn.all(m) for m in (names.TOOL_CALLS, names.TOOL_ERRORS, names.INTERRUPTS)]),
             _graph(
                 "checkpoints of a run: calls (left), KB written and read (right)",
-                [_per_run(names.CHECKPOINT_CALLS)],
-                [_per_run(names.CHECKPOINT_WRITTEN, 1_000), _per_run(names.CHECKPOINT_READ, 1_000)],
+                [drawn.per_run(names.CHECKPOINT_CALLS)],
+                [drawn.per_run(names.CHECKPOINT_WRITTEN, 1_000), drawn.per_run(names.CHECKPOINT_READ, 1_000)],
             ),
         )
         for agent, alias in aliases.items():
-            self.board.add_widgets(*_agent_row(agent, alias))
+            self.board.add_widgets(*_agent_row(drawn, agent, alias))
         self.board.add_widgets(_units(list(tables.values())))
 
 
-def _agent_row(agent: str, alias: lambda_.Alias) -> list[cloudwatch.IWidget]:
+def _agent_row(drawn: _Metrics, agent: str, alias: lambda_.Alias) -> list[cloudwatch.IWidget]:
     calls = [alias.metric_invocations(period=PERIOD), alias.metric_errors(period=PERIOD), alias.metric_throttles(period=PERIOD)]
-    outcomes = [_metric(names.RUNS, "Sum", label=outcome, agent=agent, outcome=outcome) for outcome in names.OUTCOMES]
+    outcomes = [drawn.one(names.RUNS, "Sum", label=outcome, agent=agent, outcome=outcome) for outcome in names.OUTCOMES]
     first = [
-        _metric(metric, statistic, label=f"{label} {statistic}", agent=agent)
+        drawn.one(metric, statistic, label=f"{label} {statistic}", agent=agent)
         for metric, label in ((names.FIRST_EVENT, "event"), (names.FIRST_TOKEN, "token"))
         for statistic in ("p50", "p99")
     ]
     durations = [alias.metric_duration(period=PERIOD, statistic=statistic) for statistic in ("p50", "p99", "Maximum")]
-    cold = [_metric(names.COLD_STARTS, "Sum", label="cold starts", agent=agent)]
+    cold = [drawn.one(names.COLD_STARTS, "Sum", label="cold starts", agent=agent)]
     return [
         _graph(f"{agent}: runs", [*calls, *cold], width=6),
         _graph(f"{agent}: how they ended", outcomes, width=6, stacked=True),
@@ -120,39 +163,6 @@ def _graph(
     stacked: bool = False,
 ) -> cloudwatch.GraphWidget:
     return cloudwatch.GraphWidget(title=title, left=list(left), right=list(right), width=width, stacked=stacked, period=PERIOD)
-
-
-def _metric(metric: Metric, statistic: str, *, label: str | None = None, **dimensions: str) -> cloudwatch.Metric:
-    return cloudwatch.Metric(
-        namespace=names.NAMESPACE, metric_name=metric.name, dimensions_map=dimensions, statistic=statistic, label=label, period=PERIOD
-    )
-
-
-def _search(metric: Metric, statistic: str, more: str = "") -> str:
-    """Over all agents, whichever there are."""
-    shape = ",".join((names.NAMESPACE, *metric.dimensions[0]))
-    return f"""SEARCH('{{{shape}}} MetricName="{metric.name}"{more}', '{statistic}', {SECONDS})"""
-
-
-def _each(metric: Metric, statistic: str = "Sum") -> cloudwatch.MathExpression:
-    """A line for each set of dimensions."""
-    return cloudwatch.MathExpression(expression=_search(metric, statistic), label="", period=PERIOD)
-
-
-def _all(metric: Metric, dimension: str = "", value: str = "") -> cloudwatch.MathExpression:
-    """One line for all agents."""
-    more = f' {dimension}="{value}"' if dimension else ""
-    return cloudwatch.MathExpression(expression=f"SUM({_search(metric, 'Sum', more)})", label=value or metric.name, period=PERIOD)
-
-
-def _per_run(metric: Metric, divisor: int = 1) -> cloudwatch.MathExpression:
-    share = f"SUM({_search(metric, 'Sum')}) / SUM({_search(names.RUNS, 'Sum')}) / {divisor}"
-    return cloudwatch.MathExpression(expression=share, label=metric.name, period=PERIOD)
-
-
-def _tokens() -> cloudwatch.MathExpression:
-    both = f"SUM({_search(names.INPUT_TOKENS, 'Sum')}) + SUM({_search(names.OUTPUT_TOKENS, 'Sum')})"
-    return cloudwatch.MathExpression(expression=both, label="tokens", period=PERIOD)
 
 
 def _gb_seconds(aliases: Mapping[str, lambda_.Alias], memory: Mapping[str, int]) -> cloudwatch.MathExpression:

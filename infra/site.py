@@ -28,6 +28,7 @@ from infra.page_files import PageFiles
 
 PAGE = ROOT / "functions" / "web" / "page"
 REQUEST_CODE = Path(__file__).parent / "edge" / "agent_request.js"
+PAGE_REQUEST_CODE = REQUEST_CODE.with_name("page_request.js")
 READ_TIMEOUT = cdk.Duration.seconds(120)
 """Longest silence of a function: the default quota's maximum. A stream sends a comment every ten seconds."""
 # CloudFront keeps errors for 10 s, whatever the cache policy says, and for everybody: one caller's 404 would be another's
@@ -81,7 +82,6 @@ class Site(Construct):
             comment=f"{wanted.stack}: page and agents",
             default_behavior=self._page(),
             additional_behaviors=self._agents(urls),
-            default_root_object="index.html",
             error_responses=[cloudfront.ErrorResponse(http_status=status, ttl=cdk.Duration.seconds(0)) for status in UNCACHED_ERRORS],
             http_version=cloudfront.HttpVersion.HTTP2_AND_3,
             domain_names=[wanted.domain] if wanted.domain else None,
@@ -112,6 +112,7 @@ class Site(Construct):
             # the files say no-cache: a deploy shows at the next reload, and no module meets one of another version
             cache_policy=cloudfront.CachePolicy.CACHING_OPTIMIZED,
             response_headers_policy=self._headers("PageHeaders", content_security_policy(html)),
+            function_associations=[self._on_request("PageRequest", PAGE_REQUEST_CODE, "The page, where no file is named.")],
         )
 
     def _agents(self, urls: Mapping[str, lambda_.FunctionUrl]) -> dict[str, cloudfront.BehaviorOptions]:
@@ -119,13 +120,7 @@ class Site(Construct):
             self, "AgentAccess", signing=cloudfront.Signing.SIGV4_ALWAYS, origin_access_control_name=self._name("agents")
         )
         headers = self._headers("AgentHeaders")
-        request = cloudfront.Function(
-            self,
-            "AgentRequest",
-            code=cloudfront.FunctionCode.from_file(file_path=str(REQUEST_CODE)),
-            runtime=cloudfront.FunctionRuntime.JS_2_0,
-            comment="An agent's path and token as its app knows them.",
-        )
+        request = self._on_request("AgentRequest", REQUEST_CODE, "An agent's path and token as its app knows them.")
         return {
             f"{PREFIX}{name}/*": cloudfront.BehaviorOptions(
                 origin=origins.FunctionUrlOrigin.with_origin_access_control(url, origin_access_control=access, read_timeout=READ_TIMEOUT),
@@ -136,12 +131,16 @@ class Site(Construct):
                 origin_request_policy=cloudfront.OriginRequestPolicy.ALL_VIEWER_EXCEPT_HOST_HEADER,
                 compress=False,  # a compressor would hold events back
                 response_headers_policy=headers,
-                function_associations=[
-                    cloudfront.FunctionAssociation(function=request, event_type=cloudfront.FunctionEventType.VIEWER_REQUEST)
-                ],
+                function_associations=[request],
             )
             for name, url in urls.items()
         }
+
+    def _on_request(self, id_: str, code: Path, comment: str) -> cloudfront.FunctionAssociation:
+        """A function on a viewer's requests."""
+        source, runtime = cloudfront.FunctionCode.from_file(file_path=str(code)), cloudfront.FunctionRuntime.JS_2_0
+        function = cloudfront.Function(self, id_, code=source, runtime=runtime, comment=comment)
+        return cloudfront.FunctionAssociation(function=function, event_type=cloudfront.FunctionEventType.VIEWER_REQUEST)
 
     def _headers(self, id_: str, policy: str | None = None) -> cloudfront.ResponseHeadersPolicy:
         """`policy` for what a browser shows. An agent's `/docs` loads Swagger from elsewhere and has none."""

@@ -29,7 +29,7 @@ class AgentStack(cdk.Stack):
         self.agents = {agent: AgentFunction(self, agent, deployment, stores) for agent in deployment.agents}
         aliases = {name: agent.alias for name, agent in self.agents.items()}
         memory = {name: deployment.memory_of(name) for name in self.agents}
-        Dashboard(self, "Dashboard", aliases=aliases, tables=self.tables, memory=memory)
+        Dashboard(self, "Dashboard", stack=deployment.stack, aliases=aliases, tables=self.tables, memory=memory)
         self.site = Site(self, "Site", deployment, {name: agent.url for name, agent in self.agents.items()}) if deployment.site else None
         self._outputs()
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterable, Mapping
+from functools import partial
 from typing import TYPE_CHECKING
 
 from ag_ui.core import TokenUsage
@@ -22,13 +23,14 @@ if TYPE_CHECKING:
 
 
 def write_metrics(observed: Observed, ids: Mapping[str, str], seen: Seen, meter: Meter) -> None:
-    """One line per set of dimensions. The first also carries the run's ids, to be found by them; no dimension does."""
+    """One line per set of dimensions. Each also carries the run's ids, to be found by them; no dimension does."""
     agent = {"agent": observed.environment.agent}
     outcome = agent | {"outcome": seen.outcome} | ({"code": seen.known_code} if seen.known_code else {})
-    _write(agent, _of_run(seen, meter), {**observed.keys(), **ids})
-    _write(outcome, [(names.RUNS, 1)])
+    write = partial(_write, observed.environment.namespace, {**observed.keys(), **ids})
+    write(agent, _of_run(seen, meter))
+    write(outcome, [(names.RUNS, 1)])
     for model, tokens in _by_model(seen.usage, observed.environment.models).items():
-        _write(agent | {"model": model}, tokens)
+        write(agent | {"model": model}, tokens)
     sys.stdout.flush()
 
 
@@ -62,9 +64,9 @@ def known_model(reported: str, models: tuple[str, ...]) -> str:
     return max(named, key=len, default=names.OTHER)
 
 
-def _write(dimensions: Mapping[str, str], values: Iterable[tuple[Metric, float]], properties: Mapping[str, str] | None = None) -> None:
+def _write(namespace: str, properties: Mapping[str, str], dimensions: Mapping[str, str], values: Iterable[tuple[Metric, float]]) -> None:
     # not `Metrics`: all of its instances share one set, and runs of one process would mix
-    metrics = EphemeralMetrics(namespace=names.NAMESPACE)
+    metrics = EphemeralMetrics(namespace=namespace)
     metrics.service = ""  # a dimension that Powertools takes from POWERTOOLS_SERVICE_NAME; the agent says it already
     values = list(values)
     first, *more = (wanted for wanted in values[0][0].dimensions if set(wanted) <= dimensions.keys())
@@ -74,6 +76,6 @@ def _write(dimensions: Mapping[str, str], values: Iterable[tuple[Metric, float]]
         metrics.add_dimensions(**{name: dimensions[name] for name in wanted})
     for metric, value in values:
         metrics.add_metric(metric.name, metric.unit, value)
-    for name, text in (properties or {}).items():
+    for name, text in properties.items():
         metrics.add_metadata(name, text)
     metrics.flush_metrics()

@@ -28,7 +28,7 @@ class Observing:
     def __init__(self, app: App, settings: Settings) -> None:
         self._app = app
         self._flush_seconds = settings.flush_seconds
-        self._environment = Environment(settings.name, _models(settings))
+        self._environment = Environment(settings.name, _models(settings), settings.metrics_namespace)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":

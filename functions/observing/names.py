@@ -5,9 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 NAMESPACE = "AgentFunctions"
-"""Of every metric, in CloudWatch."""
+"""Of every metric, in CloudWatch; a stack's own is below it (`namespace_of`)."""
 OTHER = "other"
 """Instead of a code or model that is not ours: a dimension's values are a closed list, for each new one is a metric that costs."""
+
+
+def namespace_of(stack: str) -> str:
+    """Two stacks in one account and region have metrics of their own."""
+    return f"{NAMESPACE}/{stack}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +39,12 @@ FIRST_TOKEN = Metric(
 TOOL_CALLS = Metric("ToolCalls", "Count", _AGENT, "Calls of tools that the run made, the client's own included.")
 TOOL_ERRORS = Metric("ToolErrors", "Count", _AGENT, "Tools' results that are errors.")
 INTERRUPTS = Metric("Interrupts", "Count", _AGENT, "Questions that the run ended with.")
-CHECKPOINT_CALLS = Metric("CheckpointCalls", "Count", _AGENT, "Calls to DynamoDB and S3 for the thread: checkpoints, lease, claims.")
+CHECKPOINT_CALLS = Metric(
+    "CheckpointCalls",
+    "Count",
+    _AGENT,
+    "Calls to DynamoDB and S3 for the thread: checkpoints, lease, claims; not kept events and looks for a stop.",
+)
 CHECKPOINT_WRITTEN = Metric("CheckpointBytesWritten", "Bytes", _AGENT, "Bodies of those calls' requests, as sent.")
 CHECKPOINT_READ = Metric("CheckpointBytesRead", "Bytes", _AGENT, "Bodies of those calls' answers.")
 INPUT_TOKENS = Metric(
@@ -63,7 +73,7 @@ OUTCOMES = {
     SUCCESS: "the run ended well",
     INTERRUPT: "it asks a person, and waits",
     STOPPED: "its user stopped it",
-    REJECTED: "its input meant nothing here: a wrong or late answer, nothing to do",
+    REJECTED: "its stream refused it: a wrong answer to a question; a request that HTTP refuses is no run",
     ERROR: "it failed; `code` says how",
     ABORTED: "it was cut off before its last event",
 }

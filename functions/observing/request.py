@@ -9,15 +9,18 @@ from contextvars import ContextVar
 from dataclasses import dataclass, field
 from typing import Any
 
+from functions.observing.names import NAMESPACE
+
 HASH_DIGITS = 16
 
 
 @dataclass(slots=True)
 class Environment:
-    """One process. `models`: the names that a metric's dimension may have."""
+    """One process. `models`: the names that a metric's dimension may have; `namespace`: of its metrics."""
 
     agent: str
     models: tuple[str, ...] = ()
+    namespace: str = NAMESPACE
     cold: bool = True
     """No run has begun here."""
 

@@ -42,7 +42,7 @@ TRACE_KEY = "traceId"
 class Seen:
     """What was seen of a run. Times in milliseconds since its request."""
 
-    cold: bool
+    cold: bool = False
     outcome: str = names.ABORTED
     code: str | None = None
     first_event: float | None = None
@@ -83,7 +83,7 @@ class RunWatch(Watch):
         bind(**self._ids)
         self._meter = Meter()
         METER.set(self._meter)
-        self.seen = Seen(observed.environment.begin_run())
+        self.seen = Seen()
         self._ended = False
         # by class: the hash of an `EventType` is computed in Python
         self._notes: dict[type[BaseEvent], Note] = {
@@ -104,6 +104,7 @@ class RunWatch(Watch):
     async def events(self, run: AsyncIterator[BaseEvent]) -> AsyncGenerator[BaseEvent, None]:
         """The same events, RUN_STARTED with the trace's id."""
         notes = self._notes
+        self.seen.cold = self._observed.environment.begin_run()  # not before: a request that is refused is no run
         try:
             async for event in run:
                 if (note := notes.get(type(event))) is not None:

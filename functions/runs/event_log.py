@@ -12,6 +12,7 @@ from langgraph.checkpoint.base import BaseCheckpointSaver
 
 from functions.store.errors import TableMissing
 from functions.store.events import Batch, Kept
+from functions.store.meter import uncounted
 
 if TYPE_CHECKING:
     from functions.store.checkpoints import DynamoDBSaver
@@ -54,16 +55,19 @@ class TableLog:
     run_id: str
 
     async def write(self, batch: Batch) -> None:
-        await self.saver.in_thread(self.events.write, self.pk, self.run_id, batch)
+        with uncounted():
+            await self.saver.in_thread(self.events.write, self.pk, self.run_id, batch)
 
     async def read(self, after: int = 0) -> Kept:
         try:
-            return await self.saver.in_thread(self.events.read, self.pk, self.run_id, after)
+            with uncounted():
+                return await self.saver.in_thread(self.events.read, self.pk, self.run_id, after)
         except TableMissing:
             return Kept(())  # nor could anything be written: the log of each run says so
 
     async def last_number(self) -> int:
-        return await self.saver.in_thread(self.events.last_number, self.pk, self.run_id)
+        with uncounted():
+            return await self.saver.in_thread(self.events.last_number, self.pk, self.run_id)
 
 
 @dataclass(slots=True)

@@ -22,6 +22,7 @@ from functions.runs.local_lease import LocalLease
 from functions.store.errors import StoreError, ThreadBusy
 from functions.store.holders import asked_to_stop
 from functions.store.holding import Holding, clocks
+from functions.store.meter import uncounted
 
 if TYPE_CHECKING:
     from functions.store.checkpoints import DynamoDBSaver
@@ -234,7 +235,8 @@ class TableLease:
 
     def _is_to_stop(self) -> bool:
         try:
-            return asked_to_stop(self._leases.reader.table, self._grant)
+            with uncounted():
+                return asked_to_stop(self._leases.reader.table, self._grant)
         except (BotoCoreError, ClientError, StoreError) as error:
             log.warning("it is not known whether run %s is to stop: %s", self._grant.run_id, error)
             return False

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import Any, TypeVar
 
@@ -25,6 +27,16 @@ class Meter:
 
 METER: ContextVar[Meter | None] = ContextVar("store_meter", default=None)
 """Of the run of this task; the store's threads run in a copy of its context."""
+
+
+@contextmanager
+def uncounted() -> Iterator[None]:
+    """Calls that a run makes beside its work: looks for a stop, the events that are kept. Their number is that of seconds, not of steps."""
+    token = METER.set(None)
+    try:
+        yield
+    finally:
+        METER.reset(token)
 
 
 def metered(client: C) -> C:

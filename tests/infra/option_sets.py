@@ -27,9 +27,16 @@ TOKENS = {"auth": "jwt", "jwt_issuer": "https://id.example", "jwt_audience": "ag
 DOMAIN = {"domain": "agents.example.com", "certificate": "arn:aws:acm:us-east-1:123456789012:certificate/0a1b", "hosted_zone": "Z0123ABC"}
 LAYER = "arn:aws:lambda:us-east-1:123456789012:layer:otel:1"
 IMAGE = {"claudeAgent": "123456789012.dkr.ecr.us-east-1.amazonaws.com/agents:1"}
+EXTRA = {"AGENTS_EVENTS_HOURS": "1", "LANGSMITH_PROJECT": "agents"}
 OPTION_SETS: dict[str, dict[str, Any]] = {
     "as it comes": {},
-    "open, gone with the stack": {"auth": "none", "removal": "destroy", "cors_origins": "https://a.example", "ttl_days": 7},
+    "open, gone with the stack": {
+        "auth": "none",
+        "removal": "destroy",
+        "cors_origins": "https://a.example",
+        "ttl_days": 7,
+        "environment": EXTRA,
+    },
     "tokens, secrets, their key": {**TOKENS, "model": "openai:gpt-5", "secrets": {"OPENAI_API_KEY": SECRET}, "kms_keys": KEY},
     "Bedrock, snapshots, sizes": {
         "model": "bedrock_converse:us.anthropic.claude-sonnet-4-20250514-v1:0",

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import re
+from pathlib import Path
+from typing import Any
 
 import pytest
 
-from tests.support.edge import REQUEST_CODE, at_the_edge
+from tests.support.edge import PAGE_REQUEST_CODE, REQUEST_CODE, at_the_edge
 
 URIS = {
     "/agents/dev/": "/",
@@ -39,8 +41,16 @@ def test_a_token_goes_on_under_another_name(sent: dict[str, str], left: dict[str
     assert one["headers"] == left
 
 
-def test_it_is_small_enough_and_plain() -> None:
+def test_the_page_is_where_no_file_is_named() -> None:
+    """At the root alone. It is no default root object: an agent's path, made `/` by the other function, could become the page's."""
+    asked: list[dict[str, Any]] = [{"method": "GET", "uri": uri, "headers": {}} for uri in ("/", "/agent.js", "/sub/", "/index.html")]
+    found = [one["uri"] for one in at_the_edge(*asked, code=PAGE_REQUEST_CODE)]
+    assert found == ["/index.html", "/agent.js", "/sub/", "/index.html"]
+
+
+@pytest.mark.parametrize("path", [REQUEST_CODE, PAGE_REQUEST_CODE], ids=lambda path: path.name)
+def test_it_is_small_enough_and_plain(path: Path) -> None:
     """CloudFront takes 10 KB, and its JavaScript has no modules."""
-    code = REQUEST_CODE.read_text(encoding="utf-8")
+    code = path.read_text(encoding="utf-8")
     assert len(code.encode()) < 10_240
     assert re.findall(r"^\s*(?:import|export)\b|\brequire\(", code, re.MULTILINE) == []

@@ -5,16 +5,18 @@ from __future__ import annotations
 import json
 import shutil
 import subprocess
+from pathlib import Path
 from typing import Any
 
 from botocore.auth import EMPTY_SHA256_HASH, SigV4Auth
 from botocore.awsrequest import AWSRequest
 from botocore.credentials import Credentials
 
-from infra.deployment import ROOT
+from infra.site import PAGE_REQUEST_CODE, REQUEST_CODE
 from infra.toolchain import use_node
 
-REQUEST_CODE = ROOT / "infra" / "edge" / "agent_request.js"
+__all__ = ["PAGE_REQUEST_CODE", "REQUEST_CODE", "at_the_edge", "signed_by_cloudfront"]
+
 _RUN = """
 const { code, events } = JSON.parse(require("fs").readFileSync(0, "utf8"));
 const handler = new Function(`${code}; return handler;`)();
@@ -23,11 +25,11 @@ process.stdout.write(JSON.stringify(events.map(handler)));
 FUNCTION_HOST = "abc123.lambda-url.eu-west-1.on.aws"
 
 
-def at_the_edge(*requests: dict[str, Any]) -> list[dict[str, Any]]:
+def at_the_edge(*requests: dict[str, Any], code: Path = REQUEST_CODE) -> list[dict[str, Any]]:
     """`{method, uri, headers: {name: value}}` each → the same as the request function leaves it."""
     use_node()
     events = [{"request": {**one, "headers": {name: {"value": value} for name, value in one["headers"].items()}}} for one in requests]
-    told = json.dumps({"code": REQUEST_CODE.read_text(encoding="utf-8"), "events": events})
+    told = json.dumps({"code": code.read_text(encoding="utf-8"), "events": events})
     done = subprocess.run([shutil.which("node") or "node", "-e", _RUN], input=told, capture_output=True, text=True, check=True, timeout=60)
     return [{**one, "headers": {name: header["value"] for name, header in one["headers"].items()}} for one in json.loads(done.stdout)]
 

@@ -77,9 +77,10 @@ async def test_each_line_is_its_own_runs(log: io.StringIO, stream_recorder: Stre
     assert {(line["run_id"], line["thread_id"], line["trace_id"], line["function_request_id"]) for line in lines} == {
         (f"run-{n}", f"thread-{n}", f"1-{n}", f"request-{n}") for n in range(AT_ONCE)
     }
-    found = [line["run_id"] for line in embedded(out.getvalue()) if "run_id" in line]
-    assert sorted(found) == [f"run-{n}" for n in range(AT_ONCE)]
-    assert sum(line["ColdStarts"][0] for line in embedded(out.getvalue()) if "ColdStarts" in line) == 1
+    metrics = list(embedded(out.getvalue()))
+    assert sorted(line["run_id"] for line in metrics if "RunDuration" in line) == [f"run-{n}" for n in range(AT_ONCE)]
+    assert {(line["run_id"], line["thread_id"]) for line in metrics} == {(f"run-{n}", f"thread-{n}") for n in range(AT_ONCE)}
+    assert sum(line["ColdStarts"][0] for line in metrics if "ColdStarts" in line) == 1
 
 
 async def _ask(client: httpx.AsyncClient, number: int) -> tuple[dict[str, Any], bytes]:

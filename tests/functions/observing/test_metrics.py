@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import io
+import json
 from collections.abc import Iterator
 from contextlib import redirect_stdout
 from pathlib import Path
@@ -49,6 +50,15 @@ def test_dimensions_are_closed_lists(outcome: str, code: str | None, usage: list
     assert {(name, value in CLOSED[name]) for point in found for name, value in point.dimensions} <= {(name, True) for name in CLOSED}
     assert {point.name for point in found} <= {metric.name for metric in names.METRICS}
     assert sum(point.value for point in found if point.name == "InputTokens") == sum(read for _, read, _ in usage)
+
+
+def test_each_line_is_found_by_its_run(capsys: pytest.CaptureFixture[str]) -> None:
+    """Whatever its dimensions: it has the run's ids, and is in the namespace of its stack."""
+    seen = Seen(outcome=names.SUCCESS, usage=[TokenUsage(model="gpt-5", input_tokens=1, output_tokens=2)])
+    write_metrics(Observed(Environment("dev", MODELS, names.namespace_of("mine"))), {"run_id": "r", "thread_id": "t"}, seen, Meter())
+    lines = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+    assert [(line["run_id"], line["thread_id"]) for line in lines] == [("r", "t")] * 3
+    assert {told["Namespace"] for line in lines for told in line["_aws"]["CloudWatchMetrics"]} == {"AgentFunctions/mine"}
 
 
 @pytest.mark.parametrize(

@@ -93,11 +93,11 @@ async def test_a_run_is_one_set_of_metrics_and_two_lines(running: Worker, name: 
     assert SECRET not in written.stdout + written.stderr
 
 
-async def test_the_line_of_metrics_finds_the_run(running: Worker) -> None:
-    """The ids are fields of the first line and dimensions of none, so that they can be searched for and cost nothing."""
+async def test_the_lines_of_metrics_find_the_run(running: Worker) -> None:
+    """The ids are fields of each line and dimensions of none, so that they can be searched for and cost nothing."""
     _, written = await running.run("count to 3", thread="to find", run="to find")
-    (found,) = (line for line in written.embedded if line.get("run_id") == "to find")
-    assert (found["thread_id"], found["trace_id"]) == ("to find", written.line("run ended")["trace_id"])
+    ids = {(line["run_id"], line["thread_id"], line["trace_id"]) for line in written.embedded}
+    assert ids == {("to find", "to find", written.line("run ended")["trace_id"])}
     assert {name for point in written.points for name, _ in point.dimensions} == {"agent", "outcome", "model"}
 
 
@@ -128,7 +128,7 @@ async def test_two_in_a_row_share_nothing(running: Worker) -> None:
     _, between = await running.get("/", "POST", "no JSON")
     _, second = await running.run("count to 3", thread="thread-2", run="run-2")
     for written, run in ((first, "run-1"), (second, "run-2")):
-        assert {line["run_id"] for line in written.lines} == {run}
+        assert {line["run_id"] for line in written.lines} == {line["run_id"] for line in written.embedded} == {run}
         assert {line["function_request_id"] for line in written.lines} == {written.lines[0]["function_request_id"]}
     assert first.lines[0]["function_request_id"] != second.lines[0]["function_request_id"]
     assert [{"thread_id", "run_id", "user"} & set(line) for line in between.lines] == [set()]
