@@ -25,6 +25,7 @@ MESSAGES: dict[str, str] = {
     "STOPPED": "The run was stopped.",
     "RUN_LOST": "The process of this run ended before it could. What it had finished is stored: send a message, or an empty run, to go on.",
     "EVENTS_MISSING": "Some events of this run were not kept, so that its stream cannot be shown whole. Load the thread again.",
+    "EVENTS_UNREADABLE": "The events of this run cannot be read now, while it may go on. Join the run again after its last event.",
     "JOIN_ENDED": "The run goes on, but this stream of it has reached its time limit. Join the run again after its last event.",
     "CHECKPOINTER_NEEDED": "The agent asked a question, but its graph has no checkpointer to keep it: no answer could be taken.",
     "LEASE_LOST": "The run gave no sign of life for too long, and another has taken over its thread. Load the thread again.",

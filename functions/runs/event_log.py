@@ -11,7 +11,7 @@ from weakref import WeakKeyDictionary
 from langgraph.checkpoint.base import BaseCheckpointSaver
 
 from functions.store.errors import TableMissing
-from functions.store.events import Batch, Kept
+from functions.store.events import Batch, Kept, Last
 from functions.store.meter import uncounted
 
 if TYPE_CHECKING:
@@ -30,8 +30,8 @@ class EventLog(Protocol):
     async def read(self, after: int = 0) -> Kept:
         """The batches with a frame behind that number, by number; of the same number the later lease's last."""
 
-    async def last_number(self) -> int:
-        """0: it has none."""
+    async def last(self) -> Last:
+        """Its last event."""
 
 
 def event_log(checkpointer: Any, thread_id: str, run_id: str, keep_seconds: float) -> EventLog | None:
@@ -65,9 +65,9 @@ class TableLog:
         except TableMissing:
             return Kept(())  # nor could anything be written: the log of each run says so
 
-    async def last_number(self) -> int:
+    async def last(self) -> Last:
         with uncounted():
-            return await self.saver.in_thread(self.events.last_number, self.pk, self.run_id)
+            return await self.saver.in_thread(self.events.last, self.pk, self.run_id)
 
 
 @dataclass(slots=True)
@@ -103,8 +103,9 @@ class LocalLog:
         living = [batch for until, batch in entries if until > monotonic()]
         return Kept([batch for batch in living if batch.last > after], expired=len(living) < len(entries))
 
-    async def last_number(self) -> int:
-        return max((batch.last for _, batch in self.kept.runs.get(self.key, ())), default=0)
+    async def last(self) -> Last:
+        batches = (batch for _, batch in self.kept.runs.get(self.key, ()))
+        return max((Last(batch.last, batch.ends) for batch in batches), default=Last())
 
 
 def forget_thread(checkpointer: BaseCheckpointSaver[Any], thread_id: str) -> None:

@@ -3,17 +3,22 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import re
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Iterable, Sequence
+from contextlib import aclosing
 from dataclasses import dataclass, field, replace
 from time import monotonic
+from typing import TypeVar
 
 from ag_ui.core import PROTOCOL_VERSION, BaseEvent, Event, RunErrorEvent, RunStartedEvent
+from botocore.exceptions import BotoCoreError, ClientError
 from pydantic import TypeAdapter
 
 from functions.runs.errors import MESSAGES, RunRejected
 from functions.runs.event_log import EventLog
-from functions.store.events import Batch, split
+from functions.store.errors import StoreError
+from functions.store.events import Batch, Kept, split
 from functions.store.holders import Holder
 from graphs.stream.lifecycle import Lifecycle
 
@@ -22,9 +27,14 @@ LOOK_SECONDS = 2.0
 """Between two looks at whether the run still lives, while nothing comes from it."""
 FIRST_WITHIN = 15.0
 """Seconds: a live run of which nothing is kept after that has no log."""
+UNREADABLE_SECONDS = 15.0
+"""So long a table that cannot be read is asked again, beyond the SDK's own retries."""
 MARGIN_MS = 3_000
 """A joined stream ends so long before the deadline of its own invocation."""
 
+log = logging.getLogger(__name__)
+
+T = TypeVar("T")
 Look = Callable[[], Awaitable[Holder | None]]
 
 
@@ -35,8 +45,9 @@ class Following:
     Args:
         look: who has the thread, or had it last.
         encode: an event as a frame.
-        after: the number of the last event that the client has; None: from the beginning of what runs, or ran, under `fence`.
-        fence: of the lease that the run has, or had; None: of the one under which the next event came.
+        after: the number of the last event that the client has; None or 0: from the beginning of what runs, or ran last, under the id.
+        fence: of the lease that the run has, or had; None: of the one under which the next event came. A client that has seen events of a
+            run that died is told its end, also where the id runs again; from the beginning it gets the one that runs.
         remaining_ms: milliseconds until the deadline of this invocation.
     """
 
@@ -77,11 +88,22 @@ class Following:
 
     async def batches(self) -> AsyncIterator[Batch]:
         """As `frames`. An error of ours is a batch without a number."""
+        try:
+            async with aclosing(self._batches()) as batches:
+                async for batch in batches:
+                    yield batch
+        except (BotoCoreError, ClientError, StoreError) as error:
+            log.warning("the events of run %s cannot be read: %s", self.run_id, error)
+            yield self._ending("EVENTS_UNREADABLE", [])
+
+    async def _batches(self) -> AsyncGenerator[Batch, None]:
         ended, began = False, monotonic()
+        if self.fence is None and not self.after:
+            self._lives(await self._again(self.look))
         while True:
-            found = self._mine((await self.events.read(self.after or 0)).batches)
+            found = self._mine((await self._read(self.after or 0)).batches)
             for batch in found:
-                if batch.first > self.after + 1 if self.after is not None else not _begins(batch):
+                if batch.first > self.after + 1 if self.after else not _begins(batch):
                     yield await self._error("EVENTS_MISSING")
                     return
                 yield replace(batch, frames=batch.after(self.after or 0))
@@ -103,7 +125,9 @@ class Following:
 
     def _mine(self, batches: Sequence[Batch]) -> Sequence[Batch]:
         """Those under the lease that is followed."""
-        if self.fence is None and batches:
+        if self.fence is None and batches and not self.after:
+            self.fence = max(batch.fence for batch in batches)
+        elif self.fence is None and batches:
             wanted = max(self.after or 0, batches[0].first - 1) + 1
             self.fence = max(batch.fence for batch in batches if batch.first <= wanted)
         return [batch for batch in batches if batch.fence == self.fence]
@@ -112,7 +136,22 @@ class Following:
         if monotonic() - self._looked < LOOK_SECONDS:
             return False
         self._looked = monotonic()
-        return not self._lives(await self.look())
+        return not self._lives(await self._again(self.look))
+
+    async def _read(self, after: int) -> Kept:
+        return await self._again(lambda: self.events.read(after))
+
+    async def _again(self, ask: Callable[[], Awaitable[T]]) -> T:
+        """One failed call of hundreds is no end of a stream."""
+        until = monotonic() + UNREADABLE_SECONDS
+        while True:
+            try:
+                return await ask()
+            except (BotoCoreError, ClientError, StoreError) as error:
+                if monotonic() > until:
+                    raise
+                log.info("the events of run %s cannot be read yet: %s", self.run_id, error)
+            await asyncio.sleep(POLL_SECONDS)
 
     def _lives(self, held: Holder | None) -> bool:
         if held is None or not held.live or held.run_id != self.run_id or self.fence not in (None, held.fence):
@@ -121,15 +160,17 @@ class Following:
         return True
 
     async def _error(self, code: str) -> Batch:
-        """What ends a stream that has no end: it begins, if nothing has, and closes what is open."""
-        events: list[BaseEvent] = []
-        if not self.after:
-            events.append(RunStartedEvent(protocol_version=PROTOCOL_VERSION, thread_id=self.thread_id, run_id=self.run_id))
-        seen = [batch for batch in (await self.events.read()).batches if batch.last <= (self.after or 0)]
+        """What ends a stream that has no end: it closes what is open. What the client has beyond what is kept may have closed it."""
+        seen = [batch for batch in (await self._read(0)).batches if batch.last <= (self.after or 0)]
         fence = seen[-1].fence if seen and self.fence is None else self.fence
         seen = [batch for batch in seen if batch.fence == fence]
-        events += closing(frame for batch in seen for frame in split(batch.frames))
-        events.append(RunErrorEvent(message=MESSAGES[code], code=code))
+        whole = bool(seen) and seen[-1].last == self.after and _begins(seen[0])
+        return self._ending(code, closing(frame for batch in seen for frame in split(batch.frames)) if whole else [])
+
+    def _ending(self, code: str, closed: Sequence[BaseEvent]) -> Batch:
+        """It begins, if nothing has."""
+        begun = RunStartedEvent(protocol_version=PROTOCOL_VERSION, thread_id=self.thread_id, run_id=self.run_id)
+        events = [*([] if self.after else [begun]), *closed, RunErrorEvent(message=MESSAGES[code], code=code)]
         return Batch(0, len(events), self.fence or 0, b"".join(map(self.encode, events)), ends=True)
 
 

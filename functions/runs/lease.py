@@ -12,6 +12,7 @@ import logging
 import threading
 import time
 from collections.abc import Callable, Mapping
+from concurrent.futures import Future, wait
 from typing import TYPE_CHECKING, Any, Protocol
 
 from botocore.exceptions import BotoCoreError, ClientError
@@ -215,10 +216,17 @@ class TableLease:
     def _keep_beating(self, on_lost: Callable[[], None], on_stop: Callable[[], None]) -> None:
         due = time.monotonic() + self._seconds / BEATS - self._holding.age  # planning the run has taken its part
         stops = False
+        look: Future[bool] | None = None
         while not self._ended.wait(max(0.0, min(LOOK_SECONDS, due - time.monotonic()))):
-            if not stops and self._is_to_stop():
-                stops, due = True, 0.0  # whoever asked has cut the lease short
-                on_stop()
+            if not stops:
+                # on another thread: a look that hangs must not hold up a beat
+                look = look or self._saver.begin(self._is_to_stop)
+                wait([look], max(0.0, due - time.monotonic()))
+                if look.done():
+                    stops, look = look.result(), None
+                if stops:
+                    due = 0.0  # whoever asked has cut the lease short
+                    on_stop()
             if time.monotonic() < due:
                 continue
             due = time.monotonic() + self._seconds / BEATS
@@ -234,12 +242,16 @@ class TableLease:
                 return
 
     def _is_to_stop(self) -> bool:
+        since = clocks()
         try:
             with uncounted():
-                return asked_to_stop(self._leases.reader.table, self._grant)
+                asked = asked_to_stop(self._leases.reader.table, self._grant)
         except (BotoCoreError, ClientError, StoreError) as error:
             log.warning("it is not known whether run %s is to stop: %s", self._grant.run_id, error)
             return False
+        if not asked:
+            self._holding.seen(since)
+        return asked
 
     async def release(self) -> None:
         self._ended.set()

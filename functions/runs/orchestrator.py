@@ -29,7 +29,7 @@ from functions.runs.framing import run_failed, run_started
 from functions.runs.frontend import client_configurable, frontend_tools, knows_1_0, success
 from functions.runs.lease import LEASE_SECONDS, Lease, acquire, already_started
 from functions.runs.reasking import asked_again
-from functions.runs.recording import Recorder
+from functions.runs.recording import LOOKED_UP_WITHIN, Recorder
 from functions.runs.stopping import STOP_REASON, Stopping
 from functions.runs.thread import RUN_ID_KEY, Thread, has_checkpointer, public_keys, public_state, read_thread
 from functions.runs.turn import InputResolver, Turn, answered_before, plan_turn
@@ -190,12 +190,14 @@ class AgentRun:
 
     async def _recorded_plan(self, recorder: Recorder, lease: Lease) -> Turn:
         """Beside the planning it is looked up how far a run with this id was numbered before."""
-        numbering = asyncio.create_task(recorder.last_number())
+        numbering = asyncio.create_task(recorder.last())
         try:
             turn = await self._plan()
-            last = await numbering
+            await asyncio.wait([numbering], timeout=LOOKED_UP_WITHIN)
+            last = numbering.result() if numbering.done() else None
         finally:
-            numbering.cancel()
+            if numbering.cancel():
+                log.warning("the events of this run are not kept: their table did not answer in time")
         begins_at = (turn.fork or self._begins_at).get("configurable", {})
         recorder.begin(last, lease.fence, begins_at.get("checkpoint_id") or "", again=self._input.run_id in lease.dead)
         return turn

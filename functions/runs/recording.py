@@ -1,7 +1,8 @@
 """The events of a run as numbered frames, kept in batches while they are sent. The stream never waits for it, but for its last event.
 
 A batch goes out a second after its first frame, or once it is large. Writing fails: it is said in the log and tried again with what has
-come meanwhile; the stream goes on. What could not be kept is missed by whoever joins, who is told so (`functions.runs.following`).
+come meanwhile; the stream goes on. What could not be kept is missed by whoever joins, who is told so (`functions.runs.following`). Nor
+does a run's beginning wait long: where it cannot be read how far its id is numbered, its events are not kept.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from ag_ui.core import BaseEvent
 
 from functions.runs.event_log import EventLog
 from functions.store.errors import StoreError
-from functions.store.events import MOST_FRAMES, Batch
+from functions.store.events import MOST_FRAMES, Batch, Last
 
 log = logging.getLogger(__name__)
 
@@ -25,6 +26,8 @@ AGAIN_SECONDS = 2.0
 """After a write that failed, beyond the SDK's own retries."""
 END_SECONDS = 5.0
 """The last event waits so long for the ones before it to be kept."""
+LOOKED_UP_WITHIN = 2.0
+"""Seconds that a planned run waits for how far its id is numbered, which was asked when it was planned."""
 UNKEPT = 10_000
 """More events than a run sends before they are kept."""
 MOST_WAITING = 16 * 1024 * 1024
@@ -53,21 +56,22 @@ class Recorder:
         self._writing: asyncio.Task[None] | None = None
         self._end: tuple[BaseEvent, bytes] | None = None
 
-    async def last_number(self) -> int | None:
+    async def last(self) -> Last | None:
         """How far earlier runs with this id were numbered. None: nothing is kept."""
         if self._events is None:
             return None
         try:
-            return await self._events.last_number()
+            return await self._events.last()
         except Exception as error:  # a run whose events are not kept is better than none
             log.warning("the events of this run are not kept: %s", error, exc_info=_odd(error))
             return None
 
-    def begin(self, last: int | None, fence: int, base: str, *, again: bool) -> None:
-        """Under the thread's lease. `base`: the checkpoint that the run begins at; `again`: a run with its id has died. That one may have
-        sent more events than it kept, and a client of it must not find others under their numbers."""
+    def begin(self, last: Last | None, fence: int, base: str, *, again: bool = False) -> None:
+        """Under the thread's lease. `base`: the checkpoint that the run begins at; `again`: a run with its id has died. That one, and any
+        whose end is not kept, may have sent more events than it kept, and a client of it must not find others under their numbers."""
         if last is not None:
-            self._number, self._keeping, self._fence, self._base = last + again * UNKEPT, True, fence, base
+            gap = UNKEPT if again or not last.ended else 0
+            self._number, self._keeping, self._fence, self._base = last.number + gap, True, fence, base
 
     def frame(self, event: BaseEvent) -> bytes:
         """The event as it is sent, with its number."""

@@ -10,7 +10,7 @@ import contextvars
 import copy
 import math
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import AbstractContextManager, nullcontext, suppress
 from functools import partial
 from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar, cast
@@ -278,6 +278,10 @@ class DynamoDBSaver(BaseCheckpointSaver[Any]):
         return super().get_next_version(current, channel)
 
     # async: the same calls on threads of the saver's own, so that they neither block the loop nor queue behind its default ones
+
+    def begin(self, call: Callable[P, R], *args: P.args, **kwargs: P.kwargs) -> Future[R]:
+        """A call on the saver's threads, in the context of whoever begins it; for callers without an event loop."""
+        return self._threads.submit(contextvars.copy_context().run, partial(call, *args, **kwargs))
 
     async def in_thread(self, call: Callable[P, R], *args: P.args, **kwargs: P.kwargs) -> R:
         """A blocking call of the store, off the event loop."""

@@ -15,6 +15,7 @@ import zlib
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from functions.store import keys
 from functions.store.expiry import alive, now
@@ -61,6 +62,13 @@ class Kept:
     expired: bool = False
 
 
+class Last(NamedTuple):
+    """The last event that is kept under a run's id, 0 where there is none. `ended`: it is known to be terminal."""
+
+    number: int = 0
+    ended: bool = True
+
+
 @dataclass(frozen=True, slots=True)
 class EventTable:
     """Batches of any number of runs. Raises `StoreError` with a remedy, else what botocore raises."""
@@ -88,11 +96,14 @@ class EventTable:
         living = alive(found)
         return Kept([batch for batch in _batches(living) if batch.last > after], expired=len(living) < len(found))
 
-    def last_number(self, pk: str, run_id: str) -> int:
-        """Of all that was ever written for the run and is still there; 0: nothing."""
+    def last(self, pk: str, run_id: str) -> Last:
+        """Of all that was ever written for the run and is still there."""
         prefix = _prefix(run_id)
         newest = next(self.table.query(pk, prefix, keys.after(prefix), ScanIndexForward=False, Limit=1))
-        return int(newest[0]["sk"]["S"].split("!")[1]) + int(newest[0]["count"]["N"]) - 1 if newest else 0
+        if not newest:
+            return Last()
+        # of a batch with several parts it is not the one that says whether it ends
+        return Last(int(newest[0]["sk"]["S"].split("!")[1]) + int(newest[0]["count"]["N"]) - 1, "ends" in newest[0])
 
     def delete_thread(self, pk: str) -> None:
         found = [item for page in self.table.query(pk, *_EVERYTHING, ProjectionExpression="pk, sk") for item in page]

@@ -3,7 +3,8 @@
     l!   stop: the token of the holder that was asked to stop
 
 The holder looks once a second (`functions.runs.lease`). One that has died does not: its lease is cut short, so that the thread is free
-soon. That takes nothing from one that lives: it renews its lease when it sees that it is to stop.
+soon. That takes nothing from one that lives: it renews its lease when it sees that it is to stop, and one that could not look for so long
+asks before it goes on (`functions.store.holding`).
 """
 
 from __future__ import annotations
@@ -15,11 +16,10 @@ from botocore.exceptions import ClientError
 from functions.store import keys
 from functions.store.errors import refused
 from functions.store.expiry import now
+from functions.store.holding import STOPS_WITHIN
 from functions.store.leases import Grant
 from functions.store.table import Item, Table
 
-STOPS_WITHIN = 10.0
-"""Seconds that a run which was asked to stop has its thread without a sign of life."""
 ATTEMPTS = 5
 
 

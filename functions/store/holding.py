@@ -12,6 +12,11 @@ from functions.store.expiry import now
 
 Renew = Callable[[], bool]
 
+STOPS_WITHIN = 10.0
+"""Seconds that a run which was asked to stop has its thread without a sign of life (`functions.store.holders`)."""
+UNSEEN = STOPS_WITHIN - 2
+"""Seconds without a look at whether it was asked, after which a run holds nothing unless it asks. A look may be a second old itself."""
+
 
 class Holding:
     """Valid for a time from each renewal on, by two clocks: one stands still while an environment is frozen, the other can be set.
@@ -25,7 +30,7 @@ class Holding:
         self.seconds = seconds
         self.lost = threading.Event()
         self._renew = renew
-        self._since = since
+        self._since = self._seen = since
         self._closed = False
         self._writing = 0
         self._idle = threading.Condition()
@@ -38,18 +43,22 @@ class Holding:
         if not self._renew():
             self.lost.set()
             return False
-        self._since = since
+        self._since = self._seen = since
         return True
+
+    def seen(self, since: tuple[float, float]) -> None:
+        """At that time nobody had asked the run to stop."""
+        self._seen = max(self._seen, since)
 
     @property
     def over(self) -> bool:
-        """Its time is over: another may have the thread."""
-        return self.age >= self.seconds
+        """Its time is over, or may have been cut short: another may have the thread."""
+        return self.age >= self.seconds or _since(self._seen) >= UNSEEN
 
     @property
     def age(self) -> float:
         """Seconds since it was renewed."""
-        return max(after - before for before, after in zip(self._since, clocks(), strict=True))
+        return _since(self._since)
 
     def confirm(self) -> None:
         """Raises `LeaseLost`; a lease whose time is over is renewed first. Asked before each write, and after each call: a process that was
@@ -79,6 +88,10 @@ class Holding:
         with self._idle:
             self._closed = True
             return self._idle.wait_for(lambda: self._writing == 0, timeout)
+
+
+def _since(then: tuple[float, float]) -> float:
+    return max(after - before for before, after in zip(then, clocks(), strict=True))
 
 
 def clocks() -> tuple[float, float]:

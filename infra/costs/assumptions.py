@@ -32,7 +32,15 @@ class Assumptions(BaseModel):
     peak: float = Field(default=4, ge=1, description="Busiest second beside the average one.")
     snapshot_versions: int = Field(default=1, ge=1, description="Versions of a function that are kept, each with its snapshot (SnapStart).")
     secrets: int = Field(default=0, ge=0, description="In Secrets Manager.")
-    alarms: int = Field(default=3, ge=0, description="Of an agent.")
+    event_hours: float = Field(default=48, ge=0, description="That kept events are billed: a day, and DynamoDB may take another to delete.")
+    alarm_metrics: int = Field(
+        default=9,
+        ge=0,
+        description="Of an agent's four alarms: three look at one metric, the share of failed runs at those of six outcomes.",
+    )
+    metrics: int = Field(
+        default=16, ge=0, description="Custom metrics of an agent that are in use: ten of a run, two of tokens, four outcomes."
+    )
     busy: float = Field(default=0.5, gt=0, le=1, description="CPU that a container's tasks are kept at; they follow the average load.")
     run_mb: float = Field(default=10, ge=0, description="Memory of a run that waits in a container.")
     statements_a_vcpu: float = Field(

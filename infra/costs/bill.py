@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
-from infra.costs.assumptions import SECONDS, Assumptions
+from infra.costs.assumptions import HOURS, SECONDS, Assumptions
 from infra.costs.prices import Name, Prices
 from infra.costs.usage import Usage
 
@@ -63,7 +64,7 @@ def per_runs(usage: Usage, runs: float, terms: Terms) -> Bill:
 
 def month(usage: Usage, runs: float, terms: Terms) -> Bill:
     """A month with so many runs, after enough months for threads to be as many as are kept; with what stands there anyway."""
-    return Bill([*_lines(usage, runs, 1, terms), *_standing(usage, terms)])
+    return Bill([*_lines(usage, runs, 1, terms), *_standing(usage, runs, terms)])
 
 
 def _lines(usage: Usage, runs: float, times: float, terms: Terms) -> list[Line]:
@@ -88,6 +89,7 @@ def _billed(usage: Usage, terms: Terms) -> Iterator[tuple[str, str, Name, float]
     yield "DynamoDB", "reads", "dynamodb_read_unit", usage.read_units
     yield "DynamoDB", "threads kept", "dynamodb_gb_month", usage.table_gb * given.kept_months
     yield "DynamoDB", "their backups", "dynamodb_pitr_gb_month", usage.table_gb * given.kept_months
+    yield "DynamoDB", "events kept", "dynamodb_gb_month", usage.event_gb * given.event_hours / HOURS
     yield "S3", "PUT and LIST", "s3_put", usage.s3_puts
     yield "S3", "GET and HEAD", "s3_get", usage.s3_gets
     yield "S3", "objects kept", "s3_gb_month", usage.object_gb * given.kept_months
@@ -100,10 +102,18 @@ def _asked(usage: Usage, model: Model | None) -> list[tuple[str, float, float]]:
     return [] if model is None else [("read", usage.input_tokens, model.read), ("written", usage.output_tokens, model.written)]
 
 
-def _standing(usage: Usage, terms: Terms) -> Iterator[Line]:
+def metrics_line(runs: float, terms: Terms) -> Line:
+    """Custom metrics are billed for the hours in which they get a value: of an agent with few runs, those in which one of them comes."""
+    hourly = runs / terms.agents / HOURS
+    metrics = terms.given.metrics * terms.agents * -math.expm1(-hourly)
+    return Line("fixed", "custom metrics", metrics, "metric-month", terms.prices.of("custom_metric_month", metrics))
+
+
+def _standing(usage: Usage, runs: float, terms: Terms) -> Iterator[Line]:
     given, prices = terms.given, terms.prices
-    alarms = given.alarms * terms.agents
-    yield Line("fixed", "alarms", alarms, "alarm", prices.of("alarm_month", alarms))
+    alarms = given.alarm_metrics * terms.agents
+    yield Line("fixed", "alarms", alarms, "metric of an alarm", prices.of("alarm_month", alarms))
+    yield metrics_line(runs, terms)
     if given.secrets:
         yield Line("fixed", "secrets", given.secrets, "secret", prices.of("secret_month", given.secrets))
     if terms.snap_start:

@@ -10,7 +10,7 @@ import math
 from dataclasses import dataclass
 
 from infra.costs.assumptions import HOURS, SECONDS
-from infra.costs.bill import Bill, Line, Terms
+from infra.costs.bill import Bill, Line, Terms, metrics_line
 from infra.costs.prices import Name
 from infra.costs.usage import Usage
 
@@ -108,7 +108,7 @@ def _database_class(needed: float) -> tuple[str, int, Name, float]:
 
 
 def _same(usage: Usage, runs: float, terms: Terms) -> list[Line]:
-    """Logs without Lambda's own lines would be less; that and the model are as with us."""
+    """Logs without Lambda's own lines would be less; they, the metrics of the runs and the model are as with us."""
     prices, given = terms.prices, terms.given
     logged, sent = usage.log_gb * runs, usage.streamed_gb * runs
     lines = [
@@ -117,6 +117,7 @@ def _same(usage: Usage, runs: float, terms: Terms) -> list[Line]:
         ),
         Line("egress", "to the internet", sent, "GB", prices.of("egress_gb", sent)),
     ]
+    lines.append(metrics_line(runs, terms))
     if terms.model:
         usd = (usage.input_tokens * terms.model.read + usage.output_tokens * terms.model.written) * runs / 1_000_000
         lines.append(Line("model", "tokens", (usage.input_tokens + usage.output_tokens) * runs, "token", usd))

@@ -25,7 +25,7 @@ class Check(_Data):
 class Run(_Data):
     """One run, warm, with a model that answers at once; a call of the store takes 8 ms.
 
-    Tables are by name: one that is added later (kept events, for one) is billed without a change here.
+    Tables are by name: one that is added later is billed without a change here.
     """
 
     runs: int = Field(gt=0, description="Runs of the conversation that these are an average of.")
@@ -39,7 +39,8 @@ class Run(_Data):
     calls: float = Field(ge=0, description="Of DynamoDB.")
     writes: dict[str, float] = Field(description="Write units by table, its indexes included.")
     reads: dict[str, float] = Field(description="Read units by table.")
-    table_bytes: float = Field(ge=0, description="That stay in the tables, as DynamoDB bills them.")
+    table_bytes: float = Field(ge=0, description="That stay in the tables, as DynamoDB bills them; without the kept events.")
+    event_bytes: float = Field(ge=0, description="Of kept events, which go after a day.")
     object_bytes: float = Field(ge=0, description="That stay in S3.")
     s3_puts: float = Field(ge=0, description="PUT, POST and LIST.")
     s3_gets: float = Field(ge=0, description="GET and HEAD.")
@@ -52,11 +53,20 @@ class Run(_Data):
 class PerToken(_Data):
     """What one more token of an answer adds."""
 
-    seconds: float
     cpu_seconds: float
     streamed_bytes: float = Field(gt=0)
     table_bytes: float
+    event_bytes: float
     writes: float
+
+
+class PerSecond(_Data):
+    """What one more second of waiting for the model adds: batches of events, looks for a stop, beats of the lease."""
+
+    calls: float = Field(ge=0)
+    writes: dict[str, float] = Field(description="Write units by table.")
+    reads: dict[str, float] = Field(description="Read units by table.")
+    event_bytes: float = Field(description="Of batches, each of which has a key and an item's overhead.")
 
 
 class Measured(_Data):
@@ -75,6 +85,7 @@ class Counters(_Data):
     token_ms: int
     agents: dict[str, Run]
     per_token: PerToken
+    per_second: PerSecond
 
 
 @cache

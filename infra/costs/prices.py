@@ -29,6 +29,7 @@ Name = Literal[
     "logs_gb",
     "logs_gb_month",
     "alarm_month",
+    "custom_metric_month",
     "secret_month",
     "egress_gb",
     "fargate_vcpu_hour",

@@ -45,7 +45,7 @@ async def _row(endpoint: str, table: str, rate: int, tokens: int) -> Row:
     client = dynamodb_client(endpoint, REGION)
     meter = Meter(client)
     recorder = Recorder(event_log(DynamoDBSaver(table, client=client), f"at {rate}", "run", 86_400), encode)
-    recorder.begin(await recorder.last_number(), 1, "", again=False)
+    recorder.begin(await recorder.last(), 1, "")
     sent = await _speak(recorder, rate, tokens)
     scale = 1_000 / tokens
     return {

@@ -14,6 +14,7 @@ from functions.observing.names import METRICS, OUTCOMES
 from functions.settings import Settings
 from functions.store.tables import TABLES, create_tables
 from infra.bundle import BOOTSTRAP, LAMBDA, MANIFEST
+from infra.costs.assumptions import Assumptions
 from infra.deployment import DEPLOYABLE, ROOT, project_context
 from infra.observability import FAILING
 from tests.infra.conftest import fake_bundle
@@ -226,6 +227,8 @@ def test_each_agent_has_alarms(synth: Synth, agent: str) -> None:
     (share,) = (a["Metrics"] for a in alarms if "Metrics" in a)
     named = {m["Id"]: {d["Name"]: d["Value"] for d in m["MetricStat"]["Metric"]["Dimensions"]} for m in share if "MetricStat" in m}
     assert named == {outcome: {"agent": agent, "outcome": outcome} for outcome in OUTCOMES}
+    assert {m["MetricStat"]["Metric"]["Namespace"] for m in share if "MetricStat" in m} == {"AgentFunctions/agents"}
+    assert sum("MetricName" in a for a in alarms) + len(named) == Assumptions().alarm_metrics, "each is paid"
     assert [a["AlarmActions"] for a in alarms] == [[topic]] * 4
     assert all("AlarmActions" not in a["Properties"] for a in resources(synth(), "AWS::CloudWatch::Alarm"))
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 import json
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from functions.store.table import item_bytes
@@ -35,14 +35,27 @@ class Meter:
     def _request(self, model: Any, params: Mapping[str, Any], context: dict[str, Any], **_: Any) -> None:
         body = json.loads(params["body"])
         self.operations[model.name] += 1
-        context["consistent"] = body.get("ConsistentRead", False)
+        context["consistent"] = consistent(body)
         for size in written(model.name, body):
             self.written += size
             self.write_units += write_units(size)
 
     def _answer(self, model: Any, parsed: Mapping[str, Any], context: Mapping[str, Any], **_: Any) -> None:
         if model.name in READS:
-            self.read_units += read_units(sum(item_bytes(item) for item in found(parsed)), consistent=context["consistent"])
+            self.read_units += units_read(model.name, [item_bytes(item) for item in found(parsed)], context["consistent"])
+
+
+def consistent(body: Mapping[str, Any]) -> bool:
+    """A batch says it for each table; all of ours say the same."""
+    tables = body.get("RequestItems") or {}
+    return bool(body.get("ConsistentRead") or any(isinstance(one, Mapping) and one.get("ConsistentRead") for one in tables.values()))
+
+
+def units_read(operation: str, sizes: Sequence[int], consistent: bool) -> float:
+    """A query's items count together, each of a batch for itself. (A key of a batch that is not there is a unit that no answer shows.)"""
+    if operation == "BatchGetItem":
+        return sum(read_units(size, consistent=consistent) for size in sizes)
+    return read_units(sum(sizes), consistent=consistent)
 
 
 def written(operation: str, body: Mapping[str, Any]) -> Iterator[int]:

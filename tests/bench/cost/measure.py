@@ -12,7 +12,7 @@ from typing import Any
 from infra.costs.counters import Counters
 from infra.deployment import DEPLOYABLE
 from tests.bench.cost.stored import stored_bytes
-from tests.bench.cost.talks import COUNTING, TALKS, Talk
+from tests.bench.cost.talks import COUNTING, PAUSED, TALKS, Talk
 from tests.bench.cost.wire import Wire, counted_store
 from tests.bench.cost.worker import worker
 from tests.bench.report import environment
@@ -31,13 +31,15 @@ async def measure(rounds: int, agents: Sequence[str] = DEPLOYABLE) -> dict[str, 
         for agent in agents:
             sys.stderr.write(f"{agent} …\n")
             found[agent] = await _agent(agent, wire, rounds)
-        per_token = await _per_token(wire, rounds)
+        sys.stderr.write("a token, and a second …\n")
+        per_token, per_second = await _per_token(wire, rounds), await _per_second(wire)
     taken = environment()
     return {
         "measured": {"date": taken["date"][:10], "commit": _commit(), "machine": taken["machine"], "python": taken["python"]},
         "token_ms": TOKEN_MS,
         "agents": found,
         "per_token": per_token,
+        "per_second": per_second,
     }
 
 
@@ -62,7 +64,7 @@ async def _averaged(taken: Any, talk: Talk, wire: Wire, rounds: int) -> dict[str
     await taken.converse(talk)
     before = stored_bytes(wire.address)
     all_ = [await taken.converse(talk) for _ in range(rounds)]
-    items, objects = (after - earlier for after, earlier in zip(stored_bytes(wire.address), before, strict=True))
+    stored = stored_bytes(wire.address).less(before)
     sums: Counter[str] = sum(all_, Counter())
     runs = all_[0]["runs"]
     return {
@@ -70,8 +72,7 @@ async def _averaged(taken: Any, talk: Talk, wire: Wire, rounds: int) -> dict[str
         **{name: round(min(one[name] for one in all_) / runs, 3) for name in TIMES},
         **{name: round(sums[name] / sums["runs"], 2) for name in COUNTED},
         **{kind: _by_table(sums, kind) for kind in ("writes", "reads")},
-        "table_bytes": round(items / sums["runs"]),
-        "object_bytes": round(objects / sums["runs"]),
+        **{name: round(size / sums["runs"]) for name, size in stored._asdict().items()},
     }
 
 
@@ -86,8 +87,26 @@ async def _per_token(wire: Wire, rounds: int) -> dict[str, float]:
         short, long = [await _averaged(counting, Talk((f"count to {number}",)), wire, rounds) for number in COUNTING]
     tokens = long["output_tokens"] - short["output_tokens"]
     writes = long["writes"]["checkpoints"] - short["writes"]["checkpoints"]
-    names = (*TIMES, "streamed_bytes", "table_bytes")
+    names = ("cpu_seconds", "streamed_bytes", "table_bytes", "event_bytes")
     return {**{name: round((long[name] - short[name]) / tokens, 6) for name in names}, "writes": round(writes / tokens, 6)}
+
+
+async def _per_second(wire: Wire) -> dict[str, Any]:
+    """What one more second of the same answer adds: the difference between a model that pauses and one that does not."""
+    talk = Talk((f"count to {PAUSED}",))
+    async with worker("reactAgent", wire, 0) as fast:
+        quick = await _averaged(fast, talk, wire, 1)
+    async with worker("reactAgent", wire, TOKEN_MS) as slow:
+        paused = await _averaged(slow, talk, wire, 1)
+    seconds = paused["seconds"] - quick["seconds"]
+
+    def by_table(kind: str) -> dict[str, float]:
+        tables = sorted({*paused[kind], *quick[kind]})
+        more = {table: round((paused[kind].get(table, 0) - quick[kind].get(table, 0)) / seconds, 4) for table in tables}
+        return {table: units for table, units in more.items() if units}
+
+    more = {name: round((paused[name] - quick[name]) / seconds, 4) for name in ("calls", "event_bytes")}
+    return {**more, "writes": by_table("writes"), "reads": by_table("reads")}
 
 
 def _commit() -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import boto3
 
@@ -16,16 +16,29 @@ ITEM_OVERHEAD = 100
 https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/CapacityUnitCalculations.html"""
 
 
-def stored_bytes(address: str) -> tuple[int, int]:
-    """Of the items of all tables with their indexes, and of the objects of threads."""
+class Stored(NamedTuple):
+    """Bytes of the items of all tables but the events', with their indexes; of the events; of the objects of threads."""
+
+    table_bytes: int
+    event_bytes: int
+    object_bytes: int
+
+    def less(self, before: Stored) -> Stored:
+        return Stored(*(after - earlier for after, earlier in zip(self, before, strict=True)))
+
+
+def stored_bytes(address: str) -> Stored:
     session = boto3.Session(KEYS["AWS_ACCESS_KEY_ID"], KEYS["AWS_SECRET_ACCESS_KEY"], region_name=REGION)
     dynamodb: Any = session.client("dynamodb", endpoint_url=f"http://{address}")
     s3: Any = session.client("s3", endpoint_url=f"http://{address}")
-    items = sum(
-        (item_bytes(item) + ITEM_OVERHEAD) * (1 + len(schema.local_indexes))
+    items = {
+        schema.name: sum(
+            (item_bytes(item) + ITEM_OVERHEAD) * (1 + len(schema.local_indexes))
+            for page in dynamodb.get_paginator("scan").paginate(TableName=f"{PREFIX}{schema.name}")
+            for item in page["Items"]
+        )
         for schema in TABLES.values()
-        for page in dynamodb.get_paginator("scan").paginate(TableName=f"{PREFIX}{schema.name}")
-        for item in page["Items"]
-    )
+    }
+    events = items.pop("events")
     pages = s3.get_paginator("list_objects_v2").paginate(Bucket=BUCKET, Prefix=f"{PREFIX}checkpoints/")
-    return items, sum(found["Size"] for page in pages for found in page.get("Contents", ()))
+    return Stored(sum(items.values()), events, sum(found["Size"] for page in pages for found in page.get("Contents", ())))

@@ -55,6 +55,9 @@ CALL = "model call "
 COUNTING = (100, 1_100)
 """Numbers that reactAgent counts to, to find what one more token of an answer costs."""
 
+PAUSED = 400
+"""The same with a model that pauses: twenty seconds."""
+
 
 def answer(interrupt: dict[str, Any]) -> dict[str, Any]:
     """The `resume` entry for a question: the first option, or a few words."""

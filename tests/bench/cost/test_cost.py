@@ -79,6 +79,16 @@ TOUCH: tuple[str, dict[str, Any], dict[str, Any]] = (
         ([("PutItem", {"TableName": "agents-checkpoints", "Item": {**ROW, "v": {"B": "QUFB" * 400}}}, {})], {"writes.checkpoints": 2}),
         ([("GetItem", {"TableName": "agents-checkpoints", "Key": ROW, "ConsistentRead": True}, {})], {"reads.checkpoints": 1}),
         ([("GetItem", {"TableName": "agents-checkpoints", "Key": ROW}, {"Item": ROW})], {"reads.checkpoints": 0.5}),
+        (
+            [
+                (
+                    "BatchGetItem",
+                    {"RequestItems": {"agents-checkpoints": {"Keys": [ROW] * 3, "ConsistentRead": True}}},
+                    {"Responses": {"agents-checkpoints": [ROW] * 3}},
+                )
+            ],
+            {"reads.checkpoints": 3},
+        ),
         # two units each for the row as it is now, in the table and in its index; the second time it moves there
         ([TOUCH], {"writes.threads": 4}),
         ([TOUCH, TOUCH], {"writes.threads": 10}),
@@ -126,3 +136,7 @@ async def test_an_agent_is_measured(tmp_path: Path) -> None:
     assert run["writes"]["threads"] > 2
     assert run["table_bytes"] > 500
     assert 50 < found["per_token"]["streamed_bytes"] < 500
+    # a batch of events, half a unit for a look, a tenth for a beat
+    second = found["per_second"]
+    assert 0.5 < second["writes"]["events"] < 1.5
+    assert 0.2 < second["reads"]["checkpoints"] < 0.8

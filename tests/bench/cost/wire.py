@@ -16,8 +16,8 @@ from urllib.parse import parse_qs
 
 from functions.store.table import Item, item_bytes
 from functions.store.tables import TABLES
-from infra.costs.units import index_units, read_units, write_units
-from tests.support.meter import READS, found, unpacked, written
+from infra.costs.units import index_units, write_units
+from tests.support.meter import READS, consistent, found, units_read, unpacked, written
 
 if TYPE_CHECKING:
     from _typeshed.wsgi import StartResponse, WSGIApplication, WSGIEnvironment
@@ -58,8 +58,8 @@ class Counted:
         table = name.removeprefix(PREFIX)
         self.tally["calls"] += 1
         if operation in READS:
-            size = sum(item_bytes(unpacked(item)) for item in found(answer))
-            self.tally[f"reads.{table}"] += read_units(size, consistent=body.get("ConsistentRead", False))  # type: ignore[assignment]
+            sizes = [item_bytes(unpacked(item)) for item in found(answer)]
+            self.tally[f"reads.{table}"] += units_read(operation, sizes, consistent(body))  # type: ignore[assignment]
             return
         sizes = list(written(operation, body))
         if operation == "UpdateItem" and "pk" in answer.get("Attributes", {}):

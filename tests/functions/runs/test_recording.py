@@ -4,25 +4,37 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import threading
 import time
 from collections.abc import Callable, Sequence
 from typing import Any
 
 import pytest
-from ag_ui.core import BaseEvent, RunErrorEvent, RunFinishedEvent, RunStartedEvent, TextMessageContentEvent, TextMessageStartEvent
+from ag_ui.core import (
+    BaseEvent,
+    RunAgentInput,
+    RunErrorEvent,
+    RunFinishedEvent,
+    RunStartedEvent,
+    TextMessageContentEvent,
+    TextMessageStartEvent,
+)
+from langchain_core.messages import AIMessage
 from langgraph.checkpoint.base import BaseCheckpointSaver
 from langgraph.checkpoint.memory import InMemorySaver
 
+from functions.runs import AgentRun, following, orchestrator, recording
 from functions.runs import event_log as logs
-from functions.runs import following, recording
 from functions.runs.errors import RunRejected
 from functions.runs.event_log import EventLog, event_log
 from functions.runs.following import Following
 from functions.runs.recording import Recorder
 from functions.store.checkpoints import DynamoDBSaver
-from functions.store.events import MOST_FRAMES, Batch, Kept
+from functions.store.errors import TableMissing
+from functions.store.events import MOST_FRAMES, Batch, Kept, Last
 from functions.store.holders import Holder
 from functions.web.sse import encode
+from tests.support.agent_thread import single
 from tests.support.dynamodb import Dynamo
 from tests.support.dynamodb_faults import Fault, Faults
 from tests.support.sse import read_sse
@@ -31,6 +43,7 @@ START = RunStartedEvent(protocol_version="1.0", thread_id="t", run_id="r")
 OPEN = TextMessageStartEvent(message_id="m")
 WORD = TextMessageContentEvent(message_id="m", delta="word ")
 END = RunFinishedEvent(thread_id="t", run_id="r")
+NOTHING_KEPT = Last()
 LIVE, OVER, NEXT = Holder("r", 1, 9.0), Holder("r", 1, 0.0), Holder("r", 2, 9.0)
 
 
@@ -53,9 +66,9 @@ def log(saver: BaseCheckpointSaver[Any]) -> EventLog:
     return found
 
 
-def recorder_of(log: EventLog | None, *, last: int = 0, fence: int = 1) -> Recorder:
+def recorder_of(log: EventLog | None, *, last: Last | None = NOTHING_KEPT, fence: int = 1) -> Recorder:
     recorder = Recorder(log, encode)
-    recorder.begin(None if log is None else last, fence, "c0", again=False)
+    recorder.begin(None if log is None else last, fence, "c0")
     return recorder
 
 
@@ -130,11 +143,16 @@ async def test_a_repeated_run_goes_on_counting(log: EventLog) -> None:
     """Another run with the same id begins behind it; a died one's numbers are never used again."""
     await record(recorder_of(log), [START, END])
     again = Recorder(log, encode)
-    again.begin(await again.last_number(), 2, "c1", again=False)
+    again.begin(await again.last(), 2, "c1")
     assert (await record(again, [START, END])).startswith(b"id: 3\n")
+    third = recorder_of(log, last=await again.last(), fence=3)
+    assert third.frame(START).startswith(b"id: 5\n")
+    await asyncio.sleep(0.3)  # kept, and cut off without an end
+    fourth = recorder_of(log, last=await again.last(), fence=4)
+    assert fourth.frame(START).startswith(b"id: %d\n" % (5 + recording.UNKEPT + 1))
     once_more = Recorder(log, encode)
-    once_more.begin(await once_more.last_number(), 3, "c2", again=True)
-    assert (await record(once_more, [START, END])).startswith(b"id: %d\n" % (4 + recording.UNKEPT + 1))
+    once_more.begin(await once_more.last(), 3, "c2", again=True)
+    assert (await record(once_more, [START, END])).startswith(b"id: %d\n" % (5 + recording.UNKEPT + 1))
 
 
 async def test_without_a_log_frames_are_only_numbered() -> None:
@@ -184,8 +202,8 @@ async def test_a_log_that_cannot_be_read_is_not_kept(dynamo: Dynamo, caplog: pyt
     log = event_log(DynamoDBSaver("nowhere-checkpoints", client=dynamo.client), "t", "r", 60)
     recorder = Recorder(log, encode)
     with caplog.at_level(logging.WARNING):
-        last = await recorder.last_number()
-    recorder.begin(last, 1, "", again=False)
+        last = await recorder.last()
+    recorder.begin(last, 1, "")
     assert (last, await record(recorder, [START, END]) != b"") == (None, True)
     assert "'nowhere-events' does not exist" in caplog.text
 
@@ -200,6 +218,34 @@ async def test_memory_is_bounded_in_a_process_of_its_own(monkeypatch: pytest.Mon
         await log.write(Batch(1, 1, 1, b"x" * 200, ends=True))
     kept = [number for number in range(20) if (await event_log(saver, "t", f"r{number}", 60).read()).batches]  # type: ignore[union-attr]
     assert kept == [15, 16, 17, 18, 19]
+
+
+async def test_a_run_does_not_wait_for_a_log_that_hangs(
+    dynamo: Dynamo, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    """It begins, and its events are not kept; the log says so."""
+    monkeypatch.setattr(orchestrator, "LOOKED_UP_WITHIN", 0.1)
+    client, go_on = dynamo.fresh_client(), threading.Event()
+
+    def hang(request: Any, **_: Any) -> None:
+        if b"-events" in request.body:
+            go_on.wait(20)
+
+    client.meta.events.register("before-send.dynamodb.Query", hang)
+    saver = DynamoDBSaver(dynamo.checkpoints, client=client)
+    graph = single(lambda state: {"messages": [AIMessage("done", id="a")]}).compile(checkpointer=saver)
+    empty: dict[str, Any] = {"tools": [], "context": [], "state": {}, "forwardedProps": {}}
+    asked = {"threadId": "t", "runId": "r", "messages": [{"id": "u", "role": "user", "content": "hello"}], **empty}
+    recorder = Recorder(event_log(saver, "t", "r", 60), encode)
+    events = AgentRun(RunAgentInput.model_validate(asked), graph, agent="a", recorder=recorder).events()
+    sent = b"".join([recorder.frame(event) async for event in events])
+    assert not go_on.is_set()
+    go_on.set()
+    assert codes(sent)[-1] == "RUN_FINISHED"
+    kept = event_log(DynamoDBSaver(dynamo.checkpoints, client=dynamo.client), "t", "r", 60)
+    assert kept is not None
+    assert (await kept.last()).number == 0
+    assert "did not answer in time" in caplog.text
 
 
 # following
@@ -228,8 +274,8 @@ class Partial:
     async def write(self, batch: Batch) -> None:
         raise NotImplementedError
 
-    async def last_number(self) -> int:
-        return self.batches[-1].last
+    async def last(self) -> Last:
+        return Last(self.batches[-1].last, self.batches[-1].ends)
 
     async def read(self, after: int = 0) -> Kept:
         return Kept([batch for batch in self.batches if batch.last > after], self.expired)
@@ -245,8 +291,13 @@ ENDS: dict[str, tuple[Following, list[str]]] = {
     "died before anything was kept": (follow(Partial(), OVER), ["RUN_STARTED", "RUN_LOST"]),
     "died, and its id runs again": (
         follow(Partial(kept(START), kept(START, END, first=20, fence=2, ends=True)), NEXT),
-        ["RUN_STARTED", "RUN_LOST"],
+        ["RUN_STARTED", "RUN_FINISHED"],
     ),
+    "died and seen, and its id runs again": (
+        follow(Partial(kept(START, OPEN), kept(WORD, first=3), kept(START, END, first=20, fence=2, ends=True)), NEXT, after=2),
+        ["TEXT_MESSAGE_CONTENT", "TEXT_MESSAGE_END", "RUN_LOST"],
+    ),
+    "died with less kept than was seen": (follow(Partial(kept(START, OPEN)), OVER, after=5), ["RUN_LOST"]),
     "a gap": (follow(Partial(kept(START), kept(END, first=3, ends=True))), ["RUN_STARTED", "EVENTS_MISSING"]),
     "the deadline of the one who looks": (
         follow(Partial(kept(START)), LIVE, remaining_ms=lambda: 1_000),
@@ -257,7 +308,7 @@ ENDS: dict[str, tuple[Following, list[str]]] = {
         ["RUN_STARTED", "RUN_FINISHED"],
     ),
     "what a dead one wrote late": (
-        follow(Partial(kept(START, fence=2), kept(WORD, first=2, fence=1), kept(END, first=2, fence=2, ends=True))),
+        follow(Partial(kept(START, fence=2), kept(WORD, first=2, fence=1), kept(END, first=2, fence=2, ends=True)), NEXT),
         ["RUN_STARTED", "RUN_FINISHED"],
     ),
     "by its lease": (
@@ -273,6 +324,39 @@ async def test_a_joined_stream_always_ends(found: Following, said: list[str]) ->
     assert await found.goes_on()
     raw = await asyncio.wait_for(all_of(found), 5)
     assert codes(raw) == said
+
+
+async def test_a_table_that_is_away_for_a_moment_ends_no_stream(dynamo: Dynamo) -> None:
+    """What cannot be read is asked for again; the stream is the one that was sent."""
+    client = dynamo.fresh_client()
+    log = event_log(DynamoDBSaver(dynamo.checkpoints, client=client), "t", "r", 60)
+    assert log is not None
+    recorder = recorder_of(log)
+    sent = recorder.frame(START) + recorder.frame(OPEN)
+    reader = asyncio.create_task(all_of(follow(log, LIVE)))
+    await asyncio.sleep(0.3)
+    with Faults(client).inject(Fault.SERVER_ERROR, operation="Query", times=8) as faults:  # the SDK itself tries six times
+        for _ in range(600):
+            await asyncio.sleep(0.1)
+            if faults.injected == 8:
+                break
+        else:
+            pytest.fail("it was not asked again")
+    sent += await record(recorder, [WORD, END])
+    assert await asyncio.wait_for(reader, 30) == sent
+
+
+async def test_a_table_that_stays_away_is_said(log: EventLog, monkeypatch: pytest.MonkeyPatch) -> None:
+    """In a terminal event of the stream; what the client has stays."""
+    monkeypatch.setattr(following, "UNREADABLE_SECONDS", 0.1)
+
+    class Away(Partial):
+        async def read(self, after: int = 0) -> Kept:
+            if after:
+                raise TableMissing("events")
+            return await super().read(after)
+
+    assert codes(await all_of(follow(Away(kept(START, OPEN)), LIVE))) == ["RUN_STARTED", "TEXT_MESSAGE_START", "EVENTS_UNREADABLE"]
 
 
 NOTHING: dict[str, tuple[Callable[[], Following], int | None]] = {

@@ -6,6 +6,7 @@ import asyncio
 import threading
 import time
 from collections.abc import Callable
+from contextlib import nullcontext
 from typing import Any
 
 import pytest
@@ -20,10 +21,13 @@ from langgraph.types import interrupt
 from functions.runs import turn
 from functions.runs.lease import acquire
 from functions.runs.live import last_holder, stop_run
+from functions.store import holders, holding
 from functions.store.checkpoints import DynamoDBSaver
-from functions.store.holders import STOPS_WITHIN
+from functions.store.errors import LeaseLost
+from functions.store.holding import STOPS_WITHIN
 from tests.functions.runs.conftest import NewThread
 from tests.support.agent_thread import AgentThread, Json, Run, calling, resolved, single
+from tests.support.checkpoints import config, put
 from tests.support.dynamodb import Dynamo, Recorder
 
 BOUND = 5.0
@@ -257,6 +261,43 @@ async def test_a_live_run_keeps_its_thread_while_it_ends(table: DynamoDBSaver) -
     assert held is not None
     assert held.seconds > STOPS_WITHIN
     await lease.release()
+
+
+async def test_a_holder_that_could_not_look_asks_before_it_goes_on(table: DynamoDBSaver, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its lease may have been cut short: it writes when it has that renewed, and never beside a run that has come meanwhile."""
+    monkeypatch.setattr(holding, "UNSEEN", 0.1)
+    monkeypatch.setattr(holders, "STOPS_WITHIN", 0.3)
+    for others, is_lost in (([], False), (["next"], True)):
+        lease = await acquire(table, "t", run_id="r", seconds=600)  # it does not beat, so it does not look either
+        await stop_run(table, "t")
+        await asyncio.sleep(0.4)
+        taken = [await acquire(table, "t", run_id=other) for other in others]
+        with pytest.raises(LeaseLost) if is_lost else nullcontext():
+            put(lease.checkpointer, config("t"))
+        held = await last_holder(table, "t")
+        assert held is not None
+        assert held.run_id == (others or ["r"])[0]
+        assert held.seconds > 0.3
+        for one in taken or [lease]:
+            await one.release()
+
+
+async def test_a_look_that_hangs_holds_up_no_beat(dynamo: Dynamo) -> None:
+    """A lease of a second and a half is still there after three."""
+    client, go_on = dynamo.fresh_client(), threading.Event()
+    lease = await acquire(DynamoDBSaver(dynamo.checkpoints, client=client), "t", run_id="r", seconds=1.5)
+
+    def hang(**_: Any) -> None:
+        go_on.wait(20)
+
+    client.meta.events.register("before-send.dynamodb.GetItem", hang)
+    lease.beat(lambda: None, lambda: None)
+    await asyncio.sleep(3)
+    held = await last_holder(DynamoDBSaver(dynamo.checkpoints, client=dynamo.client), "t")
+    go_on.set()
+    await lease.release()
+    assert held is not None
+    assert (held.run_id, held.live) == ("r", True)
 
 
 async def test_a_look_is_one_small_read_a_second(dynamo: Dynamo) -> None:

@@ -45,7 +45,7 @@ def test_batches_come_back_as_they_were_written(events: EventTable) -> None:
         events.write("p", "r", one)
     assert list(events.read("p", "r").batches) == written
     assert list(events.read("p", "r", 4).batches) == written[1:]
-    assert (list(events.read("p", "r", 13).batches), events.last_number("p", "r")) == ([], 13)
+    assert (list(events.read("p", "r", 13).batches), events.last("p", "r")) == ([], (13, True))
     assert [one.after(5) for one in events.read("p", "r", 5).batches] == [frames(6, 7), frames(13)]
 
 
@@ -79,7 +79,7 @@ def test_a_frame_of_any_size(events: EventTable, size: int) -> None:
     events.write("p", "r", replace(batch(2), frames=frames(2, text=raw)))
     events.write("p", "r", batch(3, ends=True))
     assert b"".join(one.frames for one in events.read("p", "r").batches) == frames(1) + frames(2, text=raw) + frames(3)
-    assert events.last_number("p", "r") == 3
+    assert events.last("p", "r").number == 3
 
 
 def test_half_a_batch_is_none(dynamo: Dynamo) -> None:
@@ -106,7 +106,7 @@ def test_what_has_expired_is_not_served(server: Dynamo) -> None:
     events.write("p", "r", batch(1, 2))
     assert (list(events.read("p", "r").batches), events.read("p", "r").expired) == ([], True)
     assert not events.read("p", "other").expired
-    assert events.last_number("p", "r") == 2
+    assert events.last("p", "r") == (2, False)
 
 
 def test_every_item_expires(dynamo: Dynamo) -> None:

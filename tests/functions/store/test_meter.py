@@ -22,7 +22,7 @@ async def test_kept_events_and_looks_do_not_count(dynamo: Dynamo) -> None:
     log = event_log(saver, "t", "r", 60)
     assert log is not None
     await log.write(Batch(1, 1, 1, b"id: 1\ndata: {}\n\n"))
-    assert (await log.last_number(), len((await log.read()).batches), meter.calls) == (1, 1, 0)
+    assert ((await log.last()).number, len((await log.read()).batches), meter.calls) == (1, 1, 0)
     lease = await acquire(saver, "t", run_id="r")
     taken = meter.calls
     loop = asyncio.get_running_loop()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from infra.costs.bill import Terms
-from infra.costs.counters import Check, Counters, Measured, PerToken, Run
+from infra.costs.counters import Check, Counters, Measured, PerSecond, PerToken, Run
 from infra.costs.prices import prices_of
 from infra.costs.usage import Usage
 from tests.infra.costs import KIB_IN_GB
@@ -25,6 +25,7 @@ USAGE = Usage(
     thread_row_units=2,
     read_units=5,
     table_gb=10 * KIB_IN_GB,
+    event_gb=KIB_IN_GB,
     object_gb=0,
     s3_puts=0,
     s3_gets=2,
@@ -45,6 +46,7 @@ RUN = Run(
     writes={"checkpoints": 10, "threads": 3},
     reads={"checkpoints": 5},
     table_bytes=6_000,
+    event_bytes=1_000,
     object_bytes=0,
     s3_puts=0,
     s3_gets=2,
@@ -57,5 +59,6 @@ COUNTERS = Counters(
     measured=Measured(date="2026-12-01", commit="0000000", machine="a table", python="3.13"),
     token_ms=50,
     agents={"one": RUN, "silent": RUN.model_copy(update={"model_calls": 0, "output_tokens": 0})},
-    per_token=PerToken(seconds=0.001, cpu_seconds=0.0005, streamed_bytes=100, table_bytes=5, writes=0.005),
+    per_token=PerToken(cpu_seconds=0.0005, streamed_bytes=100, table_bytes=5, event_bytes=2, writes=0.005),
+    per_second=PerSecond(calls=2.1, writes={"events": 1, "checkpoints": 0.1}, reads={"checkpoints": 0.5}, event_bytes=10),
 )

@@ -31,6 +31,7 @@ def usd(bill: Bill) -> dict[str, float]:
         ("reads", 0.000625),  # 5,000 units
         ("threads kept", 0.028610229),  # 9.765625 MB for 12 months
         ("their backups", 0.022888184),
+        ("events kept", 0.0000156768),  # 0.95 MB for two of 730/24 days
         ("PUT and LIST", 0.0),
         ("GET and HEAD", 0.0008),  # 2,000
         ("objects kept", 0.0),
@@ -40,7 +41,7 @@ def usd(bill: Bill) -> dict[str, float]:
     ],
 )
 def test_a_thousand_runs(what: str, dollars: float) -> None:
-    """30 s with 1 GB each, 12 and 5 units, 10 KB kept for a year, 20 KB sent, 1 KB of logs."""
+    """30 s with 1 GB each, 12 and 5 units, 10 KB kept for a year and 1 KB for two days, 20 KB sent, 1 KB of logs."""
     assert usd(per_runs(USAGE, 1_000, TERMS))[what] == pytest.approx(dollars, rel=1e-6)
 
 
@@ -48,15 +49,21 @@ def test_a_thousand_runs_in_all() -> None:
     """By service and together."""
     bill = per_runs(USAGE, 1_000, TERMS)
     assert bill.of("Lambda") == pytest.approx(0.40153534)
-    assert bill.of("DynamoDB") == pytest.approx(0.059623413, rel=1e-6)
-    assert bill.usd == pytest.approx(0.464180814, rel=1e-6)
+    assert bill.of("DynamoDB") == pytest.approx(0.059639089, rel=1e-6)
+    assert bill.usd == pytest.approx(0.46419649, rel=1e-6)
 
 
 def test_a_month_has_what_stands_there() -> None:
-    """Three alarms of each of two agents, beside a thousand times the thousand runs."""
-    assert month(USAGE, 1_000_000, TERMS).usd == pytest.approx(464.180814 + 0.60, rel=1e-6)
-    with_secret = replace(TERMS, given=Assumptions.model_validate({"secrets": 2}))
-    assert month(USAGE, 1, with_secret).of("fixed") == pytest.approx(0.60 + 0.80)
+    """Nine metrics that alarms of each of two agents look at and sixteen that they write, beside a thousand times the thousand runs."""
+    assert month(USAGE, 1_000_000, TERMS).usd == pytest.approx(464.19649 + 1.80 + 32 * 0.30, rel=1e-6)
+    quiet = {"secrets": 2, "metrics": 0}
+    assert month(USAGE, 1, replace(TERMS, given=Assumptions.model_validate(quiet))).of("fixed") == pytest.approx(1.80 + 0.80)
+
+
+def test_metrics_are_paid_by_the_hour() -> None:
+    """One run of each agent in an hour on average: 63 % of the hours have one."""
+    assert usd(month(USAGE, 2 * 730, TERMS))["custom metrics"] == pytest.approx(32 * 0.30 * 0.6321206)
+    assert usd(month(USAGE, 2, TERMS))["custom metrics"] == pytest.approx(32 * 0.30 / 730, rel=1e-3)
 
 
 def test_tiers_are_of_a_month_and_not_of_a_thousand_runs() -> None:
@@ -86,7 +93,10 @@ def test_the_usage_of_a_run() -> None:
     usage = usage_of("one", COUNTERS, Assumptions.model_validate({"vcpu_mb": 2_048}), 1_024)
     assert (usage.seconds, usage.waiting_seconds, usage.init_seconds) == pytest.approx((27.2, 26.4, 4.0))
     assert (usage.output_tokens, usage.cpu_seconds) == pytest.approx((500, 0.4))  # 400 tokens more than measured
-    assert (usage.write_units, usage.busiest_write_units, usage.thread_row_units) == pytest.approx((15, 12, 3))
+    # 400 tokens more add two units; 26.4 s a batch and a tenth of a beat each
+    assert (usage.write_units, usage.busiest_write_units, usage.thread_row_units) == pytest.approx((15 + 26.4 * 1.1, 26.4, 3))
+    assert (usage.read_units, usage.calls) == pytest.approx((5 + 13.2, 15 + 26.4 * 2.1))
+    assert usage.event_gb * 1_024**3 == pytest.approx(1_000 + 800 + 264)
     assert usage.streamed_gb * 1_024**3 == pytest.approx(50_000)
     assert usage.table_gb * 1_024**3 == pytest.approx(8_000)
     assert usage.log_gb * 1_024**3 == pytest.approx(600 + 520 + 5 * 26)

@@ -11,7 +11,9 @@ import fastjsonschema
 import pytest
 from typer.testing import CliRunner
 
+from functions.observing.names import METRICS
 from infra.cli import app
+from infra.costs.assumptions import Assumptions
 from infra.costs.counters import measured_counters
 from infra.deployment import DEPLOYABLE
 
@@ -77,6 +79,12 @@ def test_it_covers_what_can_be_deployed() -> None:
     counters = measured_counters()
     assert tuple(counters.agents) == DEPLOYABLE
     assert all(run.streamed_bytes and run.writes["checkpoints"] and run.table_bytes for run in counters.agents.values())
+
+
+def test_an_agents_metrics_are_paid() -> None:
+    """Those that a run writes under its agent alone, two of tokens, and four outcomes (three, and a code)."""
+    own = [metric for metric in METRICS if metric.dimensions == (("agent",),)]
+    assert Assumptions().metrics == len(own) + 2 + 4
 
 
 def test_the_computed_wait_is_the_measured_one() -> None:
