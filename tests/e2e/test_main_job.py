@@ -20,7 +20,7 @@ ASKED = ["select", "input", "select", "multiSelect", "approval", None]
 
 @pytest.mark.node
 @pytest.mark.timeout(300)  # twelve cold starts of worker processes, which a busy machine makes slow
-@pytest.mark.parametrize("version", ["1.0.0", "0.0.59"])
+@pytest.mark.parametrize("version", ["1.0.0", pytest.param("0.0.59", marks=pytest.mark.long)])
 def test_six_posts_by_six_processes(version: str, stack: Stack, node: RunNode, stream_recorder: StreamRecorder) -> None:
     """`dev` reaches success in one start and five resumes, each served by a process that did not live before; no client complains."""
     done = node(SIX_POSTS, version, stack.agent("dev"), timeout=280)
@@ -49,7 +49,7 @@ def test_ask_then_search(talk: Talk) -> None:
     assert (answered.outcome, "](/kb?doc=" in answered.text) == ("success", True)
 
 
-@pytest.mark.parametrize("repeat", range(20))
+@pytest.mark.parametrize("repeat", [*range(4), *(pytest.param(more, marks=pytest.mark.long) for more in range(4, 20))])
 def test_parallel_questions_keep_their_answers(repeat: int, talk: Talk) -> None:
     """Two asks of one turn both surface, and each call gets its own answer: both at once in either order, or one after the other."""
     conversation = talk("reactAgent")

@@ -21,7 +21,9 @@ def ask(url: str) -> None:
 
 
 @pytest.mark.timeout(300)
-@pytest.mark.parametrize("after", [0.0, 0.3, 1.0], ids="{}s into the request".format)
+@pytest.mark.parametrize(
+    "after", [0.0, *(pytest.param(later, marks=pytest.mark.long) for later in (0.3, 1.0))], ids="{}s into the request".format
+)
 def test_ctrl_c_while_a_worker_starts(after: float, tmp_path: Path) -> None:
     """A request that waits for its first worker does not keep `agents dev` from ending, nor does the worker that would replace it."""
     with running_stack(tmp_path, "--ephemeral") as stack:

@@ -62,16 +62,16 @@ def nested_approval(saver: BaseCheckpointSaver[Any], paid: list[int]) -> Compile
 
 
 def tool_loop(saver: BaseCheckpointSaver[Any]) -> Compiled:
-    """A model that calls two tools in parallel, twice, and then answers: five super-steps. Texts have 200 random characters."""
-    letters = random.Random(1)
+    """A model that calls two tools in parallel, twice, and then answers: five super-steps. Texts have 200 random characters, the
+    same for the same call: tools run in threads, in any order."""
 
     def model(state: MessagesState) -> dict[str, Any]:
         turn = sum(isinstance(message, AIMessage) and bool(message.tool_calls) for message in state["messages"])
         calls = [{"name": name, "args": {"x": turn}, "id": f"{turn}-{name}"} for name in "ab"] if turn < 2 else []
-        return {"messages": [AIMessage(text(letters), tool_calls=calls)]}
+        return {"messages": [AIMessage(text(random.Random(len(state["messages"]))), tool_calls=calls)]}
 
     def tool(call: dict[str, Any]) -> dict[str, Any]:
-        return {"messages": [ToolMessage(text(letters), tool_call_id=call["id"])]}
+        return {"messages": [ToolMessage(text(random.Random(call["id"])), tool_call_id=call["id"])]}
 
     def route(state: MessagesState) -> Any:
         last = state["messages"][-1]

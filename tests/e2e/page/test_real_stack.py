@@ -85,6 +85,7 @@ def test_a_cited_answer(real: Watched) -> None:
         page.reload()
 
 
+@pytest.mark.long
 def test_the_editor_by_clicking(real: Watched) -> None:
     """writer offline: a document with several changes, all taken, nothing left to change after a reload (so in any process), a selection
     rewritten in place; editorChat talks about a document and rewrites it."""

@@ -132,6 +132,7 @@ def test_the_texts_of_a_result_run_nothing(watched: Watched) -> None:
         watched.page.set_viewport_size({"width": 1360, "height": 860})
 
 
+@pytest.mark.long
 def test_the_dialogue_by_clicking(real: Watched) -> None:
     """tushare offline: an ambiguous name, a choice by hand, charts of the chosen stock, a report; a reload shows the same."""
     page = real.open("#tushare")
