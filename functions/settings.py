@@ -77,6 +77,16 @@ class Settings(BaseSettings):
         ge=0,
         description="Hours that the events of a run are kept, so that a dropped stream can be joined again; 0: not at all.",
     )
+    drain_seconds: float = Field(
+        default=20.0,
+        gt=0,
+        description="A run stops at a step's end when its invocation has less than this left, in seconds; a longer step is cancelled.",
+    )
+    hops: int = Field(
+        default=16,
+        ge=0,
+        description="How often another invocation goes on with a run whose own has come to its deadline; 0: it ends with `RUN_DEADLINE`.",
+    )
     code_version: str = Field(
         default_factory=lambda: os.environ.get("AWS_LAMBDA_FUNCTION_VERSION", "").replace("$LATEST", ""),
         description="Of the deployed code. A thread's open questions are asked again when another version ran it last; "

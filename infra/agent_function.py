@@ -25,6 +25,8 @@ from infra.model_access import INVOKE_ACTIONS, decrypting, invoked_arns, read_ar
 from infra.observability import agent_alarms
 
 ALIAS = "live"
+MOST_EVENT_AGE = 60
+"""Seconds: Lambda's least, and `functions.runs.continuing.TAKEN_ON_WITHIN`."""
 TABLE_ACTIONS = ("BatchGetItem", "BatchWriteItem", "DeleteItem", "GetItem", "PutItem", "Query", "UpdateItem")
 OBJECT_ACTIONS = ("DeleteObject", "GetObject", "PutObject")
 READING_ACTIONS = ("GetObject",)
@@ -82,8 +84,16 @@ class AgentFunction(Construct):
             invoke_mode=lambda_.InvokeMode.RESPONSE_STREAM,
             cors=_cors(deployment.cors_origins),
         )
+        self._may_go_on()
         agent_alarms(self, agent, self.alias, deployment)
         self._acknowledge(stores)
+
+    def _may_go_on(self) -> None:
+        """A run that outlasts its invocation: the function sends itself an event. Nobody else is given that. One that waits longer than its
+        run's lease is of no use any more. Lambda's own guard would take the sixteenth hop for a loop that got out of hand."""
+        self.alias.configure_async_invoke(max_event_age=cdk.Duration.seconds(MOST_EVENT_AGE), retry_attempts=2)
+        # a policy of its own: in the role's default one the function would wait for itself
+        iam.Policy(self, "GoOn", statements=[_may("lambda", ["InvokeFunction"], [self.alias.function_arn])], roles=[self.role])
 
     def _log_group(self) -> logs.LogGroup:
         removal = cdk.RemovalPolicy.RETAIN if self._deployment.keeps_data else cdk.RemovalPolicy.DESTROY
@@ -147,6 +157,7 @@ class AgentFunction(Construct):
             system_log_level_v2=lambda_.SystemLogLevel.INFO,
             tracing=lambda_.Tracing.ACTIVE if wanted.tracing == "xray" else None,
             layers=self._layers(),
+            recursive_loop=lambda_.RecursiveLoop.ALLOW,
         )
 
     def _layers(self) -> list[lambda_.ILayerVersion] | None:

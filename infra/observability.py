@@ -92,8 +92,8 @@ def _alarm(scope: Construct, name: str, metric: cloudwatch.IMetric, threshold: f
 
 
 def _failing(drawn: _Metrics, agent: str) -> cloudwatch.MathExpression:
-    """Percent of the agent's runs that failed; 0 while there are few. An outcome that did not occur has no data, not a 0."""
-    runs = {outcome: drawn.one(names.RUNS, "Sum", agent=agent, outcome=outcome) for outcome in names.OUTCOMES}
+    """Percent of the agent's runs that failed, each where it ended; 0 while there are few. An outcome that did not occur has no data."""
+    runs = {outcome: drawn.one(names.RUNS, "Sum", agent=agent, outcome=outcome) for outcome in names.OUTCOMES if outcome != names.CONTINUED}
     everything = " + ".join(f"FILL({outcome}, 0)" for outcome in runs)
     share = f"IF({everything} >= {LEAST_RUNS}, 100 * FILL({names.ERROR}, 0) / ({everything}), 0)"
     return cloudwatch.MathExpression(expression=share, using_metrics=dict(runs), label=f"{agent}: failed runs, %", period=PERIOD)

@@ -69,11 +69,13 @@ METRICS = (
 )
 
 SUCCESS, INTERRUPT, STOPPED, REJECTED, ERROR, ABORTED = "success", "interrupt", "stopped", "rejected", "error", "aborted"
+CONTINUED = "continued"
 OUTCOMES = {
     SUCCESS: "the run ended well",
     INTERRUPT: "it asks a person, and waits",
     STOPPED: "its user stopped it",
     REJECTED: "its stream refused it: a wrong answer to a question; a request that HTTP refuses is no run",
     ERROR: "it failed; `code` says how",
+    CONTINUED: "it goes on in another invocation, which tells how it ended",
     ABORTED: "it was cut off before its last event",
 }

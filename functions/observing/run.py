@@ -30,6 +30,7 @@ from functions.store.meter import METER, Meter
 log = logging.getLogger(__name__)
 
 Closing = Callable[[], Awaitable[None]]
+GoesOn = Callable[[], bool]
 Note = Callable[[Any], None]
 
 CODES = frozenset((*MESSAGES, *REJECTIONS))
@@ -58,10 +59,14 @@ class Seen:
         return self.code if self.code is None or self.code in CODES else names.OTHER
 
 
+def _ends() -> bool:
+    return False
+
+
 class Watch:
     """Of a run that nobody observes: changes nothing."""
 
-    def events(self, run: AsyncIterator[BaseEvent]) -> AsyncIterator[BaseEvent]:
+    def events(self, run: AsyncIterator[BaseEvent], goes_on: GoesOn = _ends) -> AsyncIterator[BaseEvent]:
         return run
 
     def closing(self, close: Closing) -> Closing:
@@ -101,8 +106,8 @@ class RunWatch(Watch):
             self._arguments: dict[str, list[str]] = {}
             self._notes |= {ToolCallArgsEvent: self._argument, ToolCallEndEvent: self._arguments_end}
 
-    async def events(self, run: AsyncIterator[BaseEvent]) -> AsyncGenerator[BaseEvent, None]:
-        """The same events, RUN_STARTED with the trace's id."""
+    async def events(self, run: AsyncIterator[BaseEvent], goes_on: GoesOn = _ends) -> AsyncGenerator[BaseEvent, None]:
+        """The same events, RUN_STARTED with the trace's id. `goes_on` says in the end whether it does, in another invocation."""
         notes = self._notes
         self.seen.cold = self._observed.environment.begin_run()  # not before: a request that is refused is no run
         try:
@@ -110,6 +115,8 @@ class RunWatch(Watch):
                 if (note := notes.get(type(event))) is not None:
                     note(event)
                 yield event
+            if goes_on():
+                self.seen.outcome = names.CONTINUED
         finally:
             self.end()
 

@@ -169,6 +169,15 @@ async def _take(
     return TableLease(saver, grant, seconds, remaining_ms, since, code)
 
 
+async def take_on(
+    saver: DynamoDBSaver, thread_id: str, holder: str, hop: int, *, seconds: float, remaining_ms: RemainingMs | None, code: str = ""
+) -> TableLease | None:
+    """The lease that another invocation has handed over to this one. None: it is not to be had any more."""
+    since = clocks()
+    grant = await saver.in_thread(saver.leases.take_on, saver.partition(thread_id), holder, hop, _lasting(seconds, remaining_ms))
+    return None if grant is None else TableLease(saver, grant, seconds, remaining_ms, since, code)
+
+
 def _lasting(seconds: float, remaining_ms: RemainingMs | None) -> float:
     return seconds if remaining_ms is None else min(seconds, remaining_ms() / 1_000 + PAST_DEADLINE)
 
@@ -200,6 +209,21 @@ class TableLease:
     @property
     def checkpointer(self) -> DynamoDBSaver:
         return self._saver
+
+    @property
+    def holder(self) -> str:
+        return self._grant.holder
+
+    @property
+    def pk(self) -> str:
+        return self._grant.pk
+
+    async def hand_over(self, hop: int, seconds: float) -> bool:
+        """From now on nothing is written here. False: something is still under way, or the lease is lost."""
+        self._ended.set()
+        if not await self._saver.in_thread(self._holding.close, SETTLING) or self.lost.is_set():
+            return False
+        return await self._saver.in_thread(self._leases.hand_over, self._grant, hop, seconds)
 
     async def looked_at(self) -> None:
         await self._saver.in_thread(self._leases.belongs, self._grant, self._code)

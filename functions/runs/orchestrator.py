@@ -24,13 +24,14 @@ from langgraph.errors import GraphDrained
 from langgraph.pregel import Pregel
 from langgraph.runtime import RunControl
 
+from functions.runs.continuing import Continuation
 from functions.runs.errors import MESSAGES, CheckpointerNeeded, RunRejected
 from functions.runs.framing import run_failed, run_started
 from functions.runs.frontend import client_configurable, frontend_tools, knows_1_0, success
 from functions.runs.lease import LEASE_SECONDS, Lease, acquire, already_started
 from functions.runs.reasking import asked_again
 from functions.runs.recording import LOOKED_UP_WITHIN, Recorder
-from functions.runs.stopping import STOP_REASON, Stopping
+from functions.runs.stopping import DEADLINE, DRAIN_SECONDS, STOP_REASON, Stopping
 from functions.runs.thread import RUN_ID_KEY, Thread, has_checkpointer, public_keys, public_state, read_thread
 from functions.runs.turn import InputResolver, Turn, answered_before, plan_turn
 from functions.runs.usage import UsageCounter
@@ -38,8 +39,6 @@ from graphs.stream import AguiTransformer, MessageIdentity, Prediction, jsonable
 
 log = logging.getLogger(__name__)
 
-DRAIN_MARGIN_MS = 20_000
-"""With less than this left the run stops at its next step boundary."""
 LEASE_LOST = "lease lost"
 """The same of a run whose thread another run has taken over."""
 TERMINAL = (EventType.RUN_FINISHED, EventType.RUN_ERROR)
@@ -68,6 +67,9 @@ class AgentRun:
         code_version: of the code that runs; when another version ran the thread last, its open questions are asked again before they are
             answered. Empty: not known, they are not.
         idempotency_key: a second run with the same key on this thread is refused with `RUN_IN_PROGRESS`, unless the first one died.
+        drain_seconds: so long before the deadline it stops at a step's end.
+        continuation: how it goes on in another invocation then; None: it ends with `RUN_DEADLINE`.
+        lease: of a run that another invocation has handed over to this one.
         recorder: keeps the events. It is told where they begin, and the last one while the thread is still held; whoever reads `events`
             hands it the others.
     """
@@ -92,6 +94,9 @@ class AgentRun:
         idempotency_key: str | None = None,
         code_version: str = "",
         recorder: Recorder | None = None,
+        drain_seconds: float = DRAIN_SECONDS,
+        continuation: Continuation | None = None,
+        lease: Lease | None = None,
     ) -> None:
         self._input = input
         self._graph = graph
@@ -109,9 +114,13 @@ class AgentRun:
         self._code_version = code_version
         self._recorder = recorder
         self._stopping = Stopping(self._control)
-        self._lease: Lease | None = None
+        self._drain_seconds, self._continuation = drain_seconds, continuation
+        self._came_by = continuation.came_by if continuation else None
+        self.goes_on = False
+        """In another invocation: the stream has no terminal event."""
+        self._lease = lease
         self._unplanned: BaseException | None = None
-        self._usage = UsageCounter()
+        self._usage = UsageCounter(self._came_by.tokens if self._came_by else ())
         self._turn: Turn | None = None
         self._history: Sequence[Any] = ()
         self._begins_at: RunnableConfig = {}
@@ -141,7 +150,8 @@ class AgentRun:
             self._turn = await (self._recorded_plan(self._recorder, self._lease) if self._recorder and self._lease else self._plan())
         except BaseException as exc:
             self._unplanned = exc
-            await self.close()
+            if self._came_by is None:  # else nobody hears of it but in the stream, which then gives the lease back
+                await self.close()
             raise
         return self._turn
 
@@ -149,7 +159,7 @@ class AgentRun:
         saver = self._graph.checkpointer
         if not isinstance(saver, BaseCheckpointSaver):
             return
-        self._lease = await acquire(
+        self._lease = self._lease or await acquire(
             saver,
             self._input.thread_id,
             run_id=self._input.run_id,
@@ -189,7 +199,10 @@ class AgentRun:
         return turn
 
     async def _recorded_plan(self, recorder: Recorder, lease: Lease) -> Turn:
-        """Beside the planning it is looked up how far a run with this id was numbered before."""
+        """Beside the planning it is looked up how far a run with this id was numbered before; another invocation of this very run tells."""
+        if self._came_by and self._came_by.number is not None:
+            recorder.go_on(self._came_by.number, lease.fence)
+            return await self._plan()
         numbering = asyncio.create_task(recorder.last())
         try:
             turn = await self._plan()
@@ -206,7 +219,8 @@ class AgentRun:
         """The stream: RUN_STARTED, the run, one terminal event. That one is sent when the thread is free: its reader may run it again."""
         end: BaseEvent | None = None
         try:
-            yield run_started(self._input)
+            if self._came_by is None or self._came_by.number is None:
+                yield run_started(self._input)
             async with aclosing(self._to_the_end()) as events:
                 async for event in events:
                     if event.type in TERMINAL:
@@ -226,6 +240,14 @@ class AgentRun:
                 async for event in body:
                     yield event
         except Exception as exc:  # noqa: BLE001 - whatever a graph raises ends in RUN_ERROR, and in the log with its stack
+            if isinstance(exc, GraphDrained) and exc.reason == DEADLINE and self._continuation and self._recorder:
+                for event in self._transformer.close():
+                    yield event
+                # what was yielded is recorded by now
+                self.goes_on = await self._continuation.hand_over(self._recorder, self._lease, self._usage.total() or ())
+            if self.goes_on:
+                self._lease = None
+                return
             for event in self._end_of(exc):
                 yield event
 
@@ -259,7 +281,6 @@ class AgentRun:
         config: RunnableConfig = {**self._config, "metadata": {**self._config["metadata"], **turn.metadata}}
         if turn.fork is not None:
             config = {**config, "configurable": {**turn.fork.get("configurable", {}), **config["configurable"]}}
-        deadline = self._drain_before_the_deadline()
         self._stopping.check()
         run = await self._start(turn.graph_input, config)
         self._stopping.of(run)
@@ -267,7 +288,7 @@ class AgentRun:
             self._transformer.know_history(self._history)
         self._transformer.show_state(self._shown_keys, self._predict_state)
         try:
-            async with run:
+            async with run, self._stopping.before_the_deadline(self._remaining_ms, self._drain_seconds):
                 async for event in run.extensions["agui_events"]:
                     yield self._own(event) if event.type is EventType.RUN_FINISHED else event
                 self._stopping.check(unless=self._transformer.lifecycle.finished)
@@ -276,8 +297,6 @@ class AgentRun:
                     if await run.interrupts() and not self._transformer.lifecycle.finished:
                         raise CheckpointerNeeded
         finally:
-            if deadline is not None:
-                deadline.cancel()
             await self._stopping.done()
 
     async def _start(self, graph_input: Any, config: RunnableConfig) -> Any:
@@ -312,12 +331,6 @@ class AgentRun:
         return RunFinishedEvent.model_validate(
             {**event.model_dump(), "thread_id": self._input.thread_id, "run_id": self._input.run_id, "outcome": outcome}
         )
-
-    def _drain_before_the_deadline(self) -> asyncio.TimerHandle | None:
-        if self._remaining_ms is None:
-            return None
-        delay = max(0, self._remaining_ms() - DRAIN_MARGIN_MS) / 1000
-        return asyncio.get_running_loop().call_later(delay, self._control.request_drain, "deadline")
 
     # -- the end
 

@@ -56,6 +56,15 @@ class Recorder:
         self._writing: asyncio.Task[None] | None = None
         self._end: tuple[BaseEvent, bytes] | None = None
 
+    @property
+    def number(self) -> int:
+        """Of the last event."""
+        return self._number
+
+    @property
+    def fence(self) -> int:
+        return self._fence
+
     async def last(self) -> Last | None:
         """How far earlier runs with this id were numbered. None: nothing is kept."""
         if self._events is None:
@@ -72,6 +81,20 @@ class Recorder:
         if last is not None:
             gap = UNKEPT if again or not last.ended else 0
             self._number, self._keeping, self._fence, self._base = last.number + gap, True, fence, base
+
+    def go_on(self, number: int, fence: int) -> None:
+        """With what another invocation has numbered so far, under the same lease."""
+        self._number, self._keeping, self._fence = number, self._events is not None, fence
+
+    async def pause(self) -> int | None:
+        """Keeps what has come. The number of the last event; None: not all of them are kept."""
+        if not self._keeping:
+            return None
+        self._cut()
+        self._flush()
+        assert self._writing is not None
+        await asyncio.wait([self._writing], timeout=END_SECONDS)
+        return self._number if self._writing.done() and not self._waiting else None
 
     def frame(self, event: BaseEvent) -> bytes:
         """The event as it is sent, with its number."""

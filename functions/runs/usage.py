@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 from uuid import UUID
 
@@ -16,9 +17,10 @@ class UsageCounter(BaseCallbackHandler):
 
     run_inline = True
 
-    def __init__(self) -> None:
+    def __init__(self, before: Iterable[TokenUsage] = ()) -> None:
+        """`before`: what the run has used in other invocations."""
         self._providers: dict[UUID, tuple[str | None, str | None]] = {}
-        self._entries: list[TokenUsage] = []
+        self._entries: list[TokenUsage] = list(before)
 
     def on_chat_model_start(self, serialized: dict[str, Any], messages: list[list[BaseMessage]], *, run_id: UUID, **kwargs: Any) -> None:
         metadata = kwargs.get("metadata") or {}

@@ -14,6 +14,7 @@ from urllib.parse import urlsplit
 from mangum.handlers import ALB, APIGateway, HTTPGateway
 from mangum.types import LambdaConfig, LambdaContext, LambdaHandler, Scope
 
+from functions import own_event
 from functions.runtime.context import LambdaContext as Context
 
 CONFIG: LambdaConfig = {"api_gateway_base_path": "/", "text_mime_types": [], "exclude_headers": []}
@@ -38,6 +39,8 @@ def asgi_scope(event: Any, context: Context) -> tuple[Scope, bytes]:
 
     The scope has the event and the context at `aws.event` and `aws.context`; `client` is None if the source address is unknown.
     """
+    if isinstance(event, dict) and event.keys() == {own_event.KEY}:
+        return _own_scope(event, context), b""
     handler = _handler(event)
     if handler is None:
         raise NotHttpEvent("the event is not from a function URL, API Gateway or a load balancer")
@@ -49,6 +52,27 @@ def asgi_scope(event: Any, context: Context) -> tuple[Scope, bytes]:
     except (ValueError, KeyError, TypeError, AttributeError) as exc:
         raise BadRequest(f"the request cannot be read: {type(exc).__name__}: {exc}") from exc
     return scope, body
+
+
+def _own_scope(event: Mapping[str, Any], context: Context) -> Scope:
+    """Of an event that the function has sent to itself."""
+    return {
+        "type": "http",
+        "asgi": dict(ASGI_VERSION),
+        "http_version": "1.1",
+        "method": "POST",
+        "scheme": "https",
+        "path": own_event.PATH,
+        "raw_path": own_event.PATH.encode(),
+        "root_path": "",
+        "query_string": b"",
+        "headers": [],
+        "client": None,
+        "server": ("localhost", 443),
+        "aws.event": event,
+        "aws.context": context,
+        own_event.SCOPE: event[own_event.KEY],
+    }
 
 
 def _handler(event: Any) -> type[LambdaHandler] | None:

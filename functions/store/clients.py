@@ -66,10 +66,10 @@ def ssm_client() -> SSMClient:
 
 def _client(service: str, config: Config, endpoint_url: str | None = None, region_name: str | None = None) -> Any:
     session = botocore.session.get_session()
-    return session.create_client(service, endpoint_url=endpoint_url, region_name=region_name or _region(), config=config)
+    return session.create_client(service, endpoint_url=endpoint_url, region_name=region_name or region(), config=config)
 
 
-def _region() -> str | None:
+def region() -> str | None:
     return os.environ.get("AWS_REGION")
 
 

@@ -26,6 +26,8 @@ PART_BYTES = 350_000
 MOST_FRAMES = 1_024
 """In one batch: so far back at most begins the batch that holds a given number."""
 _EVERYTHING = ("!", "~")
+_INPUT = "\x00"
+"""In front of a run's id, which holds no control character."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,6 +106,15 @@ class EventTable:
             return Last()
         # of a batch with several parts it is not the one that says whether it ends
         return Last(int(newest[0]["sk"]["S"].split("!")[1]) + int(newest[0]["count"]["N"]) - 1, "ends" in newest[0])
+
+    def keep_input(self, pk: str, run_id: str, data: bytes) -> None:
+        """What another invocation needs to go on with the run, as a batch that no run id can reach."""
+        self.write(pk, _INPUT + run_id, Batch(1, 1, 0, data))
+
+    def input(self, pk: str, run_id: str) -> bytes | None:
+        """None: it was never kept, or its time is over."""
+        kept = self.read(pk, _INPUT + run_id).batches
+        return kept[0].frames if kept else None
 
     def delete_thread(self, pk: str) -> None:
         found = [item for page in self.table.query(pk, *_EVERYTHING, ProjectionExpression="pk, sk") for item in page]

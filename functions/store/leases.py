@@ -3,7 +3,8 @@
     l!   holder (a token of the run's own), held_for (its run id), held_until (milliseconds since 1970), fence, epoch,
          request_key (the `Idempotency-Key` of the run that has it, from the first moment on: a repetition that comes beside it knows it),
          dead (ids of the runs that it was taken over from), code (the version that the thread belongs to: that of its first run, until a
-         later one has looked at what was open)
+         later one has looked at what was open),
+         hop (the invocation that may take it on as it is, by its number: the run that has it is handed over)
 
 A lease is judged by `held_until`, never by its being deleted. It is given back without `holder`; one that still has it, but is over,
 belonged to a run that died: who takes it then raises the epoch, so that what the dead one may still write is not read
@@ -107,6 +108,30 @@ class Leases:
         """Holds it for so many seconds from now. False: it is another's, or gone."""
         values = {":holder": {"S": grant.holder}, ":until": _until(seconds)}
         return _text(self._update(grant.pk, OURS, "SET held_until = :until", values), "holder") == grant.holder
+
+    def hand_over(self, grant: Grant, hop: int, seconds: float) -> bool:
+        """To the invocation of that number, which has so long to take it on. False: it is another's, or gone."""
+        values = {":holder": {"S": grant.holder}, ":until": _until(seconds), ":hop": {"N": str(hop)}}
+        found = self._update(grant.pk, OURS, "SET held_until = :until, hop = :hop", values)
+        return _text(found, "holder") == grant.holder
+
+    def take_on(self, pk: str, holder: str, hop: int, seconds: float) -> Grant | None:
+        """The lease that was handed over to this invocation. None: it has been taken on, or the thread was free again before."""
+        values = {":holder": {"S": holder}, ":hop": {"N": str(hop)}, ":until": _until(seconds)}
+        request: dict[str, Any] = {
+            "UpdateExpression": "SET held_until = :until REMOVE hop",
+            "ConditionExpression": f"{OURS} AND hop = :hop",
+            "ExpressionAttributeValues": values,
+            "ReturnValues": "ALL_NEW",
+        }
+        try:
+            found = self.reader.table.update(pk, keys.LEASE, **request)
+        except ClientError as error:
+            if not refused(error):
+                raise
+            return None
+        dead = frozenset(found.get("dead", {}).get("SS", ()))
+        return Grant(pk, holder, _text(found, "held_for"), _number(found, "fence"), _number(found, "epoch"), dead, _text(found, "code"))
 
     def belongs(self, grant: Grant, code: str) -> None:
         """The thread belongs to this version of the code."""

@@ -14,7 +14,7 @@ from langgraph.pregel import Pregel
 
 from functions.observing.spans import telemetry
 from functions.settings import Settings, get_settings
-from functions.web import copilotkit, current, info, joins, openapi, problems, runs, stops, threads
+from functions.web import continued, copilotkit, current, info, joins, openapi, problems, runs, stops, threads
 from functions.web.served import serve_agent
 
 
@@ -47,7 +47,7 @@ def create_app(
         app.add_middleware(CORSMiddleware, allow_origins=["*"], allow_methods=["*"], allow_headers=["*"])
     current.install(app, served)
     openapi.install(app)
-    for part in (runs, joins, stops, threads, info, copilotkit):
+    for part in (runs, continued, joins, stops, threads, info, copilotkit):
         app.include_router(part.router)
     for name in spec.routes:
         app.include_router(import_module(f"functions.web.{name}").router)

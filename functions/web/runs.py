@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import AsyncIterator, Iterable
+from collections.abc import AsyncIterator, Callable, Iterable
 from functools import partial
 from typing import Any
 
@@ -17,19 +17,19 @@ from functions.runs import AgentRun
 from functions.runs.connect import connect_events
 from functions.runs.connect_live import live_frames
 from functions.runs.errors import RunRejected
+from functions.runs.following import Following
 from functions.runs.framing import never_begun
 from functions.runs.lease import RunInProgress
 from functions.runs.recording import Recorder
 from functions.store.expiry import now
 from functions.web.current import Caller, Here
-from functions.web.joins import live_run, remaining_ms, shown, started_before
+from functions.web.joins import following, live_run, shown, started_before
 from functions.web.openapi import body_of
-from functions.web.preferences import idempotency_key, wait_seconds
 from functions.web.problems import Problem
 from functions.web.run_input import check_thread_id, frontend_of, read_json, read_run_input
+from functions.web.running import agent_run as made
 from functions.web.served import Served
 from functions.web.sse import EventStream, encode
-from graphs.catalog import Options
 
 log = logging.getLogger(__name__)
 
@@ -75,18 +75,23 @@ async def run(request: Request, served: Here, who: Caller) -> Response:
         served = await served.with_its_keys()
     except Exception as exc:  # noqa: BLE001 - whatever keeps an agent from being made ends in RUN_ERROR, and in the log with its stack
         return _never_begun(served, input, exc, watched)
-    agent_run = _agent_run(served, request, who, input, options, recorder)
+    agent_run = made(served, request, who, input, recorder=recorder, options=options)
     try:
         await _prepare(agent_run)
     except RunInProgress as busy:
         if (started := await started_before(served, request, who, input, busy)) is not None:
             return shown(served, started.frames())
         raise
+
+    def rest() -> Following | None:
+        ids = input.thread_id, input.run_id
+        return following(served, request, who, *ids, after=recorder.number, fence=recorder.fence)
+
     return EventStream(
-        watched.events(agent_run.events()),
-        encode=recorder.frame,
+        _whole(watched.events(agent_run.events(), lambda: agent_run.goes_on), agent_run, rest),
+        encode=lambda event: event if isinstance(event, bytes) else recorder.frame(event),
         heartbeat=served.settings.heartbeat_seconds,
-        after=lambda: served.touch(who, input, began),
+        after=lambda: _touch(served, who, input, began, agent_run),
         closing=watched.closing(agent_run.close),
     )
 
@@ -110,27 +115,6 @@ async def connect(request: Request, served: Here, who: Caller) -> Response:
     return EventStream(_each(await at_rest()), heartbeat=served.settings.heartbeat_seconds)
 
 
-def _agent_run(served: Served, request: Request, who: str, input: RunAgentInput, options: Options, recorder: Recorder) -> AgentRun:
-    return AgentRun(
-        input,
-        served.graph(who),
-        agent=served.agent.spec.name,
-        resolve_stream_input=served.agent.stream_input(),
-        resolve_configurable=lambda _: options.configurable,
-        recursion_limit=options.recursion_limit or served.agent.spec.recursion_limit,
-        state_keys=served.state_keys,
-        predict_state=served.agent.spec.predict_state,
-        context=options.context,
-        remaining_ms=remaining_ms(request),
-        debug=served.settings.debug,
-        lease_seconds=served.settings.lease_seconds,
-        wait_seconds=wait_seconds(request),
-        idempotency_key=idempotency_key(request),
-        code_version=served.settings.code_version,
-        recorder=recorder,
-    )
-
-
 def _never_begun(served: Served, input: RunAgentInput, exc: Exception, watched: Watch) -> Response:
     events = never_begun(exc, input, agent=served.agent.spec.name, debug=served.settings.debug)
     return EventStream(watched.events(_each(events)), heartbeat=served.settings.heartbeat_seconds)
@@ -146,6 +130,20 @@ async def _prepare(run: AgentRun) -> None:
             raise
     except Exception:
         log.exception("the thread could not be read before the stream")
+
+
+async def _whole(events: AsyncIterator[BaseEvent], run: AgentRun, rest: Callable[[], Following | None]) -> AsyncIterator[BaseEvent | bytes]:
+    """One stream: of a run that goes on in another invocation the rest is read as whoever joins it reads it."""
+    async for event in events:
+        yield event
+    if run.goes_on and (found := rest()) is not None:
+        async for frames in found.frames():
+            yield frames
+
+
+async def _touch(served: Served, who: str, input: RunAgentInput, began: float, run: AgentRun) -> None:
+    if not run.goes_on:
+        await served.touch(who, input, began)
 
 
 async def _each(events: Iterable[BaseEvent]) -> AsyncIterator[BaseEvent]:

@@ -18,6 +18,7 @@ def dev(
     host: Annotated[
         str, typer.Option(help="Address to listen on. Anything but 127.0.0.1 lets others in: nobody is asked who they are.")
     ] = "127.0.0.1",
+    timeout: Annotated[int, typer.Option(min=1, max=900, help="Seconds that an invocation may take, as on Lambda.")] = 900,
     cors_origin: Annotated[
         list[str] | None,
         typer.Option(help="Pages of this origin may call the agents, beside those of this machine; several times, * for any."),
@@ -29,6 +30,7 @@ def dev(
 
     from infra.local import dev as stack
     from infra.local.listener import PortInUse
+    from infra.local.pool import Limits
     from infra.local.store import StoreFailed
     from infra.local.variables import data_folder
 
@@ -39,6 +41,7 @@ def dev(
         data=None if ephemeral else data_folder(),
         verbose=verbose,
         cors_origins=tuple(cors_origin or ()),
+        limits=Limits(timeout_ms=timeout * 1_000),
     )
     try:
         ended_well = asyncio.run(stack.dev(options))

@@ -18,6 +18,7 @@ from infra.local.cors import LOOPBACK, Cors
 from infra.local.front import Front, Site
 from infra.local.listener import bind
 from infra.local.output import Console
+from infra.local.own_events import OwnEvents
 from infra.local.pool import Limits, Pool
 from infra.local.process import ROOT
 from infra.local.reload import PAGE, affected, changes, code_version, folders
@@ -61,12 +62,14 @@ async def dev(options: Options) -> bool:
         async with opening(options.data, settings.table_prefix, base, console) as store:
             variables = LateVariables(user, base, store, urls, settings.chat_model)
             async with workers(variables, base, console, options.limits) as pool:
+                own = OwnEvents(pool.invoke, console)
+                variables.own_events = f"{url}{own.prefix}"
                 await first_of(stop, store)
                 if not store.done():
                     console.say("Stopping …")
                     return True
                 data = store.result()
-                front = Front(pool, site(options, settings, listener), console)
+                front = Front(pool, site(options, settings, listener), console, own)
                 async with serving(front, listener), reloading(pool, options, console):
                     console.say(greeting(url, urls, settings, options.data, time.monotonic() - began))
                     await first_of(stop, data.process.exited)
@@ -74,7 +77,7 @@ async def dev(options: Options) -> bool:
                     return stop.is_set()
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class LateVariables:
     """The functions' environment, known once the store is open: no worker gets an agent before."""
 
@@ -83,10 +86,11 @@ class LateVariables:
     store: asyncio.Task[Store]
     urls: Mapping[str, str]
     model: str
+    own_events: str = ""
 
     def __call__(self, agent: str) -> dict[str, str]:
         version = {"AGENTS_CODE_VERSION": code_version(agent, folders({name: spec.module for name, spec in AGENTS.items()}))}
-        return version | FunctionVariables(self.user, self.base, self.store.result().address, self.urls, self.model)(agent)
+        return version | FunctionVariables(self.user, self.base, self.store.result().address, self.urls, self.model, self.own_events)(agent)
 
 
 @asynccontextmanager

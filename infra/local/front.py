@@ -17,6 +17,7 @@ from infra.local.environment import IdleDeath
 from infra.local.event import HttpRequest, to_event
 from infra.local.invocation import FunctionError, Invocation, Prelude, TruncatedResponse
 from infra.local.output import Console
+from infra.local.own_events import OwnEvents
 from infra.local.page import read_file
 from infra.local.pool import PoolClosed
 
@@ -57,10 +58,11 @@ class Site:
 class Front:
     """The ASGI app."""
 
-    def __init__(self, functions: Functions, site: Site, console: Console) -> None:
+    def __init__(self, functions: Functions, site: Site, console: Console, own: OwnEvents | None = None) -> None:
         self._functions = functions
         self._site = site
         self._console = console
+        self._own = own
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
@@ -70,6 +72,8 @@ class Front:
             await answer_error(send, 403, "FOREIGN_HOST", refused)
         elif path.startswith(PREFIX):
             await self._function_url(scope, receive, send)
+        elif self._own is not None and path.startswith(self._own.prefix):
+            await self._own_event(self._own, path.removeprefix(self._own.prefix), receive, send)
         elif path == "/config.json":
             await answer_json(send, 200, {"agents": list(self._site.agents.values())})
         else:
@@ -90,6 +94,13 @@ class Front:
             await answer(send, 200, headers, file.content)
         else:
             await answer_error(send, 404, "NOT_FOUND", f"There is nothing at {path}.")
+
+    async def _own_event(self, own: OwnEvents, path: str, receive: Receive, send: Send) -> None:
+        try:
+            body = await read_body(receive, BODY_LIMIT)
+        except ClientLeft:
+            return
+        await answer(send, own.accept(path, body or b"{}", self._site.agents), [], b"")
 
     # -- a function URL
 

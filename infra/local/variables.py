@@ -81,6 +81,7 @@ class FunctionVariables:
     store: str  # host:port
     urls: Mapping[str, str]  # agent → its local function URL
     model: str = "offline"  # `Settings.chat_model`
+    own_events: str = ""  # endpoint of Lambda's Invoke API; empty: functions do not invoke themselves
 
     def __call__(self, agent: str) -> dict[str, str]:
         base, identity = self.base, credentials()
@@ -92,6 +93,7 @@ class FunctionVariables:
             **{name: value for name, value in self.user.items() if name.startswith("AGENTS_")},
             **identity,
             **endpoints(self.store),
+            **({"AWS_ENDPOINT_URL_LAMBDA": self.own_events} if self.own_events else {"AGENTS_HOPS": "0"}),
             # https://docs.aws.amazon.com/lambda/latest/dg/configuration-envvars.html#configuration-envvars-runtime
             "_HANDLER": self.user.get("_HANDLER", HANDLER),
             "AWS_LAMBDA_FUNCTION_NAME": agent,

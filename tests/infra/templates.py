@@ -30,7 +30,7 @@ def variables(template: Template, agent: str) -> dict[str, Any]:
 
 def actions(template: Template, agent: str) -> dict[str, set[str]]:
     """What the agent's role may do: service to actions."""
-    statements = properties(template, "AWS::IAM::Policy", f"agents/{agent}/")["PolicyDocument"]["Statement"]
+    statements = properties(template, "AWS::IAM::Policy", f"agents/{agent}/Role")["PolicyDocument"]["Statement"]
     assert all(statement["Effect"] == "Allow" for statement in statements)
     granted: dict[str, set[str]] = {}
     for statement in statements:

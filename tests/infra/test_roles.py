@@ -9,8 +9,9 @@ from typing import Any
 import pytest
 from botocore.session import get_session
 
+from functions.runs.continuing import TAKEN_ON_WITHIN
 from infra.deployment import DEPLOYABLE, ROOT
-from tests.infra.templates import Synth, Template, actions, properties, variables
+from tests.infra.templates import Synth, Template, actions, properties, resources, variables
 
 pytestmark = [pytest.mark.infra, pytest.mark.timeout(300)]
 
@@ -43,7 +44,7 @@ def test_a_role_reaches_its_folders_of_the_bucket(synth: Synth) -> None:
     anything else."""
 
     def folders(agent: str) -> dict[str, set[str]]:
-        statements = properties(synth(), "AWS::IAM::Policy", f"agents/{agent}/")["PolicyDocument"]["Statement"]
+        statements = properties(synth(), "AWS::IAM::Policy", f"agents/{agent}/Role")["PolicyDocument"]["Statement"]
         found: dict[str, set[str]] = {}
         for statement in statements:
             doing = {action.removeprefix("s3:") for action in _listed(statement["Action"]) if action.startswith("s3:")}
@@ -64,7 +65,7 @@ def _listed(value: Any) -> list[Any]:
 
 def _invocable(template: Template, agent: str) -> list[Any]:
     """Resources of the one statement about Bedrock, of which the actions are checked here."""
-    statements = properties(template, "AWS::IAM::Policy", f"agents/{agent}/")["PolicyDocument"]["Statement"]
+    statements = properties(template, "AWS::IAM::Policy", f"agents/{agent}/Role")["PolicyDocument"]["Statement"]
     (only,) = [s for s in statements if "bedrock:InvokeModel" in s["Action"]]
     assert only["Action"] == ["bedrock:InvokeModel", "bedrock:InvokeModelWithResponseStream"]
     return _listed(only["Resource"])
@@ -105,11 +106,25 @@ def test_a_bedrock_model_may_be_named_by_its_arn(synth: Synth) -> None:
 SECRET_ARN = "arn:aws:secretsmanager:eu-west-1:123456789012:secret:openai-AbCdEf"
 
 
+def test_a_function_may_send_itself_an_event_and_no_other(synth: Synth) -> None:
+    """Its own alias alone; Lambda tries such an event for no longer than its run's lease lasts, and does not take the chain for a loop."""
+    template = synth()
+    for agent in DEPLOYABLE:
+        (policy,) = (p["Properties"] for p in resources(template, "AWS::IAM::Policy", f"agents/{agent}/GoOn"))
+        (alias,) = (name for name, one in template["Resources"].items() if one["Type"] == "AWS::Lambda::Alias" and name.startswith(agent))
+        assert policy["PolicyDocument"]["Statement"] == [{"Action": "lambda:InvokeFunction", "Effect": "Allow", "Resource": {"Ref": alias}}]
+        (function,) = (p["Properties"] for p in resources(template, "AWS::Lambda::Function", f"agents/{agent}/Function"))
+        assert function["RecursiveLoop"] == "Allow"
+    configured = [one["Properties"] for one in resources(template, "AWS::Lambda::EventInvokeConfig")]
+    assert {one["MaximumEventAgeInSeconds"] for one in configured} == {int(TAKEN_ON_WITHIN)}
+    assert len(configured) == len(DEPLOYABLE)
+
+
 def test_a_role_may_read_its_secrets_and_no_others(synth: Synth) -> None:
     """By exact ARN; of a secret known by its name, the six characters that AWS adds may be any. Only names are in the environment."""
     secrets = {"OPENAI_API_KEY": SECRET_ARN, "ANTHROPIC_API_KEY": "team/anthropic", "TUSHARE": "/agents/tushare"}
     template = synth(model="openai:gpt-5", secrets=secrets)
-    statements = properties(template, "AWS::IAM::Policy", "agents/dev/")["PolicyDocument"]["Statement"]
+    statements = properties(template, "AWS::IAM::Policy", "agents/dev/Role")["PolicyDocument"]["Statement"]
     read = {s["Action"]: s["Resource"] for s in statements if s["Action"] in ("secretsmanager:GetSecretValue", "ssm:GetParameter")}
     named = ["arn:", PARTITION, ":secretsmanager:", REGION, ":", ACCOUNT, ":secret:team/anthropic-??????"]
     assert read["secretsmanager:GetSecretValue"] == [SECRET_ARN, {"Fn::Join": ["", named]}]
@@ -124,7 +139,7 @@ def test_secrets_under_keys_of_ones_own_can_be_decrypted(synth: Synth) -> None:
     """Those keys alone, and only where Secrets Manager or Parameter Store of the key's region asks for the role."""
     keys = [f"arn:aws:kms:{region}:123456789012:key/0a1b-{number}" for region in ("eu-west-1", "us-east-1") for number in (1, 2)]
     template = synth(model="openai:gpt-5", secrets={"OPENAI_API_KEY": SECRET_ARN}, kms_keys=",".join(keys))
-    statements = properties(template, "AWS::IAM::Policy", "agents/dev/")["PolicyDocument"]["Statement"]
+    statements = properties(template, "AWS::IAM::Policy", "agents/dev/Role")["PolicyDocument"]["Statement"]
     (only,) = [statement for statement in statements if "kms" in json.dumps(statement["Action"])]
     assert (only["Action"], only["Resource"]) == ("kms:Decrypt", keys)
     assert [*only["Condition"], *only["Condition"]["StringEquals"]] == ["StringEquals", "kms:ViaService"]

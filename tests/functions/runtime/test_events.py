@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from mangum.types import Scope
 
+from functions import own_event
 from functions.runtime import BadRequest, NotHttpEvent, asgi_scope
 from functions.runtime.context import LambdaContext
 from tests.support.events import CONTEXT_HEADERS, alb_event, rest_event, url_event
@@ -144,6 +145,26 @@ def test_bad_requests(event: dict[str, Any]) -> None:
     """What cannot be read is the request's fault, never a crash."""
     with pytest.raises(BadRequest):
         read(event)
+
+
+def test_an_event_of_its_own() -> None:
+    """Reaches the app with what it says in the scope, and nothing of a request."""
+    scope, body = read({own_event.KEY: {"runId": "r"}})
+    assert (scope["method"], scope["path"], scope["headers"], body) == ("POST", own_event.PATH, [], b"")
+    assert (scope[own_event.SCOPE], scope["aws.context"]) == ({"runId": "r"}, CONTEXT)
+
+
+@pytest.mark.parametrize(
+    "event",
+    [
+        url_event(own_event.PATH, "POST", '{"agentFunctions": {}}', agentFunctions={"runId": "r"}),
+        rest_event(own_event.PATH, agentFunctions={"runId": "r"}),
+        url_event(own_event.PATH, "POST", headers={"agents.own": "x", "agentfunctions": "{}"}),
+    ],
+)
+def test_no_request_is_an_event_of_its_own(event: dict[str, Any]) -> None:
+    """Whatever its body, its headers and its path say."""
+    assert own_event.SCOPE not in read(event)[0]
 
 
 @pytest.mark.parametrize(

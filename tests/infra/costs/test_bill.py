@@ -31,7 +31,7 @@ def usd(bill: Bill) -> dict[str, float]:
         ("reads", 0.000625),  # 5,000 units
         ("threads kept", 0.028610229),  # 9.765625 MB for 12 months
         ("their backups", 0.022888184),
-        ("events kept", 0.0000156768),  # 0.95 MB for two of 730/24 days
+        ("events kept", 0.0000156768381),  # 0.95 MB for two of 730/24 days
         ("PUT and LIST", 0.0),
         ("GET and HEAD", 0.0008),  # 2,000
         ("objects kept", 0.0),
