@@ -4,9 +4,16 @@ from __future__ import annotations
 
 from functions.logs import configure_logs
 from functions.observing.middleware import Observing
+from functions.runtime import snapstart
 from functions.settings import get_settings
 from functions.web import create_app
 
 settings = get_settings()
 configure_logs(settings)
-app = Observing(create_app(settings.name, settings), settings)
+served = create_app(settings.name, settings)
+app = Observing(served, settings)
+if snapstart.enabled():
+    # here, not above: an environment that is not cloned is not primed
+    from functions.web.priming import prime
+
+    snapstart.before_snapshot(prime, served, settings)

@@ -38,6 +38,12 @@ async def pass_snapshot(client: RuntimeClient) -> None:
     await _guard(_run(after), client.restore_error, "Runtime.AfterRestoreError", AFTER_RESTORE_EXIT)
 
 
+def before_snapshot(call: Callable[..., Any], *args: Any) -> None:
+    """Has it called before the snapshot; a coroutine function in our loop. Nothing where Lambda's Python does not do so."""
+    if importlib.util.find_spec("snapshot_restore_py") is not None:
+        importlib.import_module("snapshot_restore_py").register_before_snapshot(call, *args)
+
+
 def reseed() -> None:
     """Makes this clone's random numbers its own. All clones share the state of `random` (LangGraph's checkpoint ids come from it)
     and of `uuid_utils` (LangChain's run and message ids)."""

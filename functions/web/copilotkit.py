@@ -20,7 +20,7 @@ from functions.web.served import Served
 from functions.web.stops import stop_and_wait
 
 
-def _own(agent: str, served: Here) -> Served:
+async def _own(agent: str, served: Here) -> Served:
     """Raises `Problem`: another agent's name, whose function URL is another."""
     if agent != served.agent.spec.name:
         raise Problem(404, "NOT_FOUND", "There is no such agent at this URL.")
