@@ -11,15 +11,15 @@ from dataclasses import dataclass, field, replace
 from time import monotonic
 from typing import TypeVar
 
-from ag_ui.core import PROTOCOL_VERSION, BaseEvent, Event, RunErrorEvent, RunStartedEvent
+from ag_ui.core import PROTOCOL_VERSION, BaseEvent, RunErrorEvent, RunStartedEvent
 from botocore.exceptions import BotoCoreError, ClientError
-from pydantic import TypeAdapter
 
 from functions.runs.errors import MESSAGES, RunRejected
 from functions.runs.event_log import EventLog
 from functions.store.errors import StoreError
 from functions.store.events import Batch, Kept, split
 from functions.store.holders import Holder
+from graphs.stream import any_event
 from graphs.stream.lifecycle import Lifecycle
 
 POLL_SECONDS = 0.5
@@ -98,8 +98,8 @@ class Following:
 
     async def _batches(self) -> AsyncGenerator[Batch, None]:
         ended, began = False, monotonic()
-        if self.fence is None and not self.after:
-            self._lives(await self._again(self.look))
+        if self.fence is None:
+            await self._whose()
         while True:
             found = self._mine((await self._read(self.after or 0)).batches)
             for batch in found:
@@ -122,6 +122,15 @@ class Following:
             # its last events are kept before it gives its thread back: after that they are read once more
             ended = not found and await self._has_ended()
             await asyncio.sleep(POLL_SECONDS)
+
+    async def _whose(self) -> None:
+        """From the beginning: the run that goes on. Behind an event: the run that sent it, unless that was its last."""
+        if not self.after:
+            self._lives(await self._again(self.look))
+            return
+        seen = [batch for batch in (await self._read(self.after - 1)).batches if batch.first <= self.after]
+        if seen and not (seen[-1].ends and seen[-1].last == self.after):
+            self.fence = seen[-1].fence
 
     def _mine(self, batches: Sequence[Batch]) -> Sequence[Batch]:
         """Those under the lease that is followed."""
@@ -178,7 +187,6 @@ def _begins(batch: Batch) -> bool:
     return b'{"type":"RUN_STARTED"' in batch.frames[:64]
 
 
-_EVENT: TypeAdapter[BaseEvent] = TypeAdapter(Event)
 _OPENS_OR_CLOSES = re.compile(rb'{"type":"(?!RUN_)[A-Z_]+_(START|STARTED|END|FINISHED|ERROR)"')
 
 
@@ -188,5 +196,5 @@ def closing(frames: Iterable[bytes]) -> list[BaseEvent]:
     for frame in frames:
         text = frame.partition(b"data: ")[2]
         if _OPENS_OR_CLOSES.match(text):
-            lifecycle.admit(_EVENT.validate_json(text))
+            lifecycle.admit(any_event().validate_json(text))
     return lifecycle.close_all(failed=MESSAGES["RUN_LOST"])

@@ -1,5 +1,6 @@
 """The translation: LangGraph v3 event streams → AG-UI. Imports langgraph, langchain_core and ag_ui, nothing of this project."""
 
+from graphs.stream.custom import any_event
 from graphs.stream.history import message_from_agui, messages_from_agui, messages_to_agui, wire_call_ids
 from graphs.stream.identity import MessageIdentity
 from graphs.stream.interrupts import map_interrupt_payload, map_interrupts, refusal
@@ -15,6 +16,7 @@ __all__ = [
     "AguiTransformer",
     "MessageIdentity",
     "Prediction",
+    "any_event",
     "jsonable",
     "map_interrupt_payload",
     "map_interrupts",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cache
 from typing import Any, cast
 
 from ag_ui.core import BaseEvent, CustomEvent, Event, EventType
@@ -15,7 +16,12 @@ from graphs.stream.writer import AGUI_WRITER_EVENT
 REFUSED_EVENT = "agui_event_refused"
 """CUSTOM name under which a native event that would break the stream is reported: `{type, reason}`."""
 
-_EVENT: TypeAdapter[Any] = TypeAdapter(Event)
+
+@cache
+def any_event() -> TypeAdapter[BaseEvent]:
+    """Any AG-UI event by its type. Cached: it is built when the first one is read, since it takes as long as all that a run needs."""
+    return TypeAdapter(Event)
+
 
 _CHUNKS: dict[str, tuple[str, str]] = {
     "TEXT_MESSAGE_CHUNK": ("TEXT_MESSAGE", "messageId"),
@@ -90,7 +96,7 @@ def _refuse_broken_snapshot(messages: Sequence[Any], lifecycle: Lifecycle) -> No
 
 def _validated(payload: dict[str, Any]) -> BaseEvent:
     try:
-        event: BaseEvent = _EVENT.validate_python(payload)
+        event: BaseEvent = any_event().validate_python(payload)
     except ValidationError as error:
         first = error.errors(include_url=False, include_input=False)[0]
         raise Refused(_why(payload["type"], first["type"], first["loc"][1:], first["msg"])) from error

@@ -297,6 +297,10 @@ ENDS: dict[str, tuple[Following, list[str]]] = {
         follow(Partial(kept(START, OPEN), kept(WORD, first=3), kept(START, END, first=20, fence=2, ends=True)), NEXT, after=2),
         ["TEXT_MESSAGE_CONTENT", "TEXT_MESSAGE_END", "RUN_LOST"],
     ),
+    "died and seen to its last kept event, and its id runs again": (
+        follow(Partial(kept(START), kept(START, END, first=20, fence=2, ends=True)), NEXT, after=1),
+        ["RUN_LOST"],
+    ),
     "died with less kept than was seen": (follow(Partial(kept(START, OPEN)), OVER, after=5), ["RUN_LOST"]),
     "a gap": (follow(Partial(kept(START), kept(END, first=3, ends=True))), ["RUN_STARTED", "EVENTS_MISSING"]),
     "the deadline of the one who looks": (
