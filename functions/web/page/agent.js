@@ -25,6 +25,9 @@ export class BrokenStream extends Error {
   }
 }
 
+/** The run goes on in another invocation, and this one's stream has come to its deadline. */
+export class JoinEnded extends BrokenStream {}
+
 /** A random UUID v4, also on plain-HTTP pages, where `crypto.randomUUID` is missing. */
 export function uuid() {
   if (crypto.randomUUID) return crypto.randomUUID();
@@ -93,12 +96,13 @@ export class Agent {
     try {
       for await (const event of readEvents((await post(url, body, signal, this.token())).body)) {
         started = true;
+        if (event.type === "RUN_ERROR" && event.code === "JOIN_ENDED") throw new JoinEnded(null, true);
         if (TERMINAL.has(event.type)) terminal = event;
         yield event;
       }
     } catch (error) {
       if (terminal) return; // everything had been said; how the connection closed does not matter
-      throw signal?.aborted || error instanceof HttpError ? error : new BrokenStream(error, started);
+      throw signal?.aborted || error instanceof HttpError || error instanceof JoinEnded ? error : new BrokenStream(error, started);
     }
     if (!terminal) throw new BrokenStream(null, started);
   }

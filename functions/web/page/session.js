@@ -1,6 +1,6 @@
 // One thread with one agent: what runs now, what is open, what to do when it fails. Views read it and call send, answer, stop, connect, retry.
 
-import { BrokenStream, HttpError, uuid } from "./agent.js";
+import { BrokenStream, HttpError, JoinEnded, uuid } from "./agent.js";
 import { EventLog } from "./event_log.js";
 import { brokenNotice, httpNotice, runErrorNotice, unreachableNotice, STOPPED, CANCELLED, LOST, oddDelta } from "./notices.js";
 import { reduce } from "./reducer.js";
@@ -218,9 +218,16 @@ export class Session {
   async #replay() {
     this.log.begin("connect");
     let live = false;
-    for await (const event of this.agent.connect(this.threadId, this.#controller.signal)) {
-      if (event.type === "RUN_STARTED" && (live = !event.runId.startsWith("connect-"))) this.status = "running";
-      this.#take(event);
+    for (let ended = false; !ended; ) {
+      try {
+        for await (const event of this.agent.connect(this.threadId, this.#controller.signal)) {
+          if (event.type === "RUN_STARTED" && (live = !event.runId.startsWith("connect-"))) this.status = "running";
+          this.#take(event);
+        }
+        ended = true;
+      } catch (error) {
+        if (!(error instanceof JoinEnded)) throw error;
+      }
     }
     if (!live) this.last = null;
   }

@@ -52,6 +52,19 @@ def test_a_broken_stream_goes_on(watched: Watched) -> None:
     expect(page.get_by_text("The connection broke")).to_have_count(0)
 
 
+def test_a_run_that_outlasts_its_invocation_goes_on(watched: Watched) -> None:
+    """Its stream ends with the invocation that it came from: the page asks for the rest, without a word about it."""
+    page = watched.open()
+    goes_on = {"type": "RUN_ERROR", "message": "The run goes on.", "code": "JOIN_ENDED"}
+    watched.mock.will_stream(*text("a1", "half"), goes_on)
+    watched.mock.will_replay_live({"type": "MESSAGES_SNAPSHOT", "messages": []}, *text("a1", "half and whole"), FINISHED)
+    watched.send("hello")
+    expect(page.locator(".assistant")).to_contain_text("half and whole")
+    expect(page.locator(".status-line")).to_contain_text("Done")
+    expect(page.get_by_text("The run goes on.")).to_have_count(0)
+    expect(page.get_by_text("The connection broke")).to_have_count(0)
+
+
 def test_stop_twice_leaves_the_stream(watched: Watched) -> None:
     """A server that was told and does not end: the second click leaves."""
     page = watched.open()
