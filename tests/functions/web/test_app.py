@@ -13,6 +13,7 @@ from langchain_core.messages import AIMessage
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.graph import START, MessagesState, StateGraph
 
+from functions import own_event
 from functions.runs.agents import UnknownAgent
 from functions.settings import Settings
 from functions.web import create_app
@@ -52,6 +53,15 @@ def own_graph(saver: Any) -> Any:
     graph.add_node("answer", answer)
     graph.add_edge(START, "answer")
     return graph.compile(checkpointer=saver)
+
+
+async def test_nobody_calls_what_is_the_functions_own(dev: FastAPI) -> None:
+    """The place of events that the function sends to itself is no place for a request, whatever it brings; nor is it documented."""
+    told = {"principal": "other", "thread_id": "t", "run_id": "r", "holder": "h"}
+    async with client_of(dev) as client:
+        for sent in ({"json": told}, {"json": {own_event.KEY: told}, "headers": {own_event.SCOPE: "x"}}):
+            assert (await client.post(own_event.PATH, **sent)).status_code == 404
+        assert own_event.PATH not in (await client.get("/openapi.json")).text
 
 
 async def test_a_run_is_a_legal_stream(dev: FastAPI, stream_recorder: StreamRecorder) -> None:
