@@ -87,6 +87,10 @@ class Settings(BaseSettings):
         ge=0,
         description="How often another invocation goes on with a run whose own has come to its deadline; 0: it ends with `RUN_DEADLINE`.",
     )
+    webhook_hosts: str = Field(
+        default="", description="Hosts, separated by commas, that a background run may tell its end to; empty: none."
+    )
+    webhook_secret: str = Field(default="", repr=False, description="What webhooks are signed with; give it as one of the `secrets`.")
     code_version: str = Field(
         default_factory=lambda: os.environ.get("AWS_LAMBDA_FUNCTION_VERSION", "").replace("$LATEST", ""),
         description="Of the deployed code. A thread's open questions are asked again when another version ran it last; "

@@ -33,9 +33,10 @@ Invoke = Callable[[Mapping[str, Any]], Awaitable[None]]
 
 @dataclass(frozen=True, slots=True)
 class Ticket:
-    """What the next invocation is told; JSON. `hop` counts them from 1; `number`: of the last event that was sent, None before the first.
+    """What the next invocation is told; JSON.
 
-    `usage`: the tokens so far."""
+    `hop` counts them from 1, and is 0 of a run that begins there; `number`: of the last event that was sent, None before the first;
+    `usage`: the tokens so far; `key`: the `Idempotency-Key` of a run that begins."""
 
     principal: str
     thread_id: str
@@ -44,6 +45,7 @@ class Ticket:
     hop: int = 1
     number: int | None = None
     usage: Sequence[Mapping[str, Any]] = ()
+    key: str | None = None
 
     @classmethod
     def of(cls, event: Any) -> Ticket:
@@ -76,23 +78,27 @@ class Continuation:
     def _hop(self) -> int:
         return 1 if self.came_by is None else self.came_by.hop + 1
 
+    async def start(self, lease: TableLease, key: str | None) -> bool:
+        """The whole run in another invocation, whose planning says what its input means. False: it could not be told."""
+        return await self._send(
+            lease, Ticket(self.principal, self.input.thread_id, self.input.run_id, lease.holder, 0, key=key), self.input
+        )
+
     async def hand_over(self, recorder: Recorder, lease: Lease | None, usage: Sequence[TokenUsage]) -> bool:
         """At a step's end. False: it does not go on in another invocation, and its lease is to be given back as ever."""
         if self._hop > self.most or not isinstance(lease, TableLease) or (number := await recorder.pause()) is None:
             return False
-        return await self.send(lease, number, usage)
+        told = [entry.model_dump(mode="json", by_alias=True, exclude_none=True) for entry in usage]
+        ticket = Ticket(self.principal, self.input.thread_id, self.input.run_id, lease.holder, self._hop, number, told)
+        return await self._send(lease, ticket, without_messages(self.input))
 
-    async def send(self, lease: TableLease, number: int | None = None, usage: Sequence[TokenUsage] = ()) -> bool:
-        """With all that the next invocation needs; `number`: of the last event that was sent, None if the run has not begun. False: it
-        could not be told."""
+    async def _send(self, lease: TableLease, ticket: Ticket, input: RunAgentInput) -> bool:
+        """With all that the next invocation needs."""
         saver, pk = lease.checkpointer, lease.pk
         events = saver.events(self.events_hours * 3_600)
         if events is None:
             return False
-        told = [entry.model_dump(mode="json", by_alias=True, exclude_none=True) for entry in usage]
-        ticket = Ticket(self.principal, self.input.thread_id, self.input.run_id, lease.holder, self._hop, number, told)
         try:
-            input = self.input if number is None else without_messages(self.input)
             await saver.in_thread(events.keep_input, pk, self.input.run_id, input.model_dump_json(by_alias=True).encode())
             if not await lease.hand_over(ticket.hop, TAKEN_ON_WITHIN):
                 return False

@@ -203,6 +203,11 @@ class AgentRun:
         if self._came_by and self._came_by.number is not None:
             recorder.go_on(self._came_by.number, lease.fence)
             return await self._plan()
+        if self._came_by:  # begun before it is planned: a refusal is heard in the kept stream alone
+            recorder.begin(await recorder.last(), lease.fence, "", again=self._input.run_id in lease.dead)
+            turn = await self._plan()
+            recorder.from_checkpoint((turn.fork or self._begins_at).get("configurable", {}).get("checkpoint_id") or "")
+            return turn
         numbering = asyncio.create_task(recorder.last())
         try:
             turn = await self._plan()

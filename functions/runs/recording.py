@@ -82,6 +82,10 @@ class Recorder:
             gap = UNKEPT if again or not last.ended else 0
             self._number, self._keeping, self._fence, self._base = last.number + gap, True, fence, base
 
+    def from_checkpoint(self, base: str) -> None:
+        """Of a run that had begun before it was planned, told before its first event."""
+        self._base = base
+
     def go_on(self, number: int, fence: int) -> None:
         """With what another invocation has numbered so far, under the same lease."""
         self._number, self._keeping, self._fence = number, self._events is not None, fence

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 from typing import Any
 
+from ag_ui.core import BaseEvent
 from fastapi import APIRouter, Request
 
 from functions.observing.run import watch
@@ -19,6 +20,7 @@ from functions.web.joins import remaining_ms
 from functions.web.problems import Problem
 from functions.web.running import agent_run
 from functions.web.sse import encode
+from functions.web.webhooks import tell
 
 log = logging.getLogger(__name__)
 
@@ -45,6 +47,7 @@ async def handed_over(request: Request, served: Here) -> dict[str, Any]:
     watched = watch(input, ticket.principal)
     recorder = Recorder(served.event_log(ticket.principal, input.thread_id, input.run_id), encode)
     run = agent_run(served, request, ticket.principal, input, recorder=recorder, lease=lease, ticket=ticket)
+    end: BaseEvent | None = None
     try:
         try:
             await run.prepare()
@@ -52,8 +55,11 @@ async def handed_over(request: Request, served: Here) -> dict[str, Any]:
             log.exception("run %s cannot be gone on with: its stream says so", ticket.run_id)
         async for event in watched.events(run.events(), lambda: run.goes_on):
             recorder.frame(event)
+            end = event
     finally:
         await watched.closing(run.close)()
     if not run.goes_on:
         await served.touch(ticket.principal, input, began)
+        if end is not None:
+            await tell(served.settings, input, end, remaining)
     return {"goesOn": True}

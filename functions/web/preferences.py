@@ -10,6 +10,7 @@ from functions.web.run_input import check_id
 
 MOST_WAIT = 60.0
 """Seconds that a request may wait for a busy thread: a client's own patience ends about then."""
+_ASYNC = re.compile(r"(?:\A|[,;\s])respond-async(?=\Z|[,;\s])", re.IGNORECASE)
 _WAIT = re.compile(r"(?:\A|[,;\s])wait\s*=\s*\"?(\d{1,6})\"?(?=\Z|[,;\s])", re.IGNORECASE)
 
 
@@ -23,6 +24,11 @@ def idempotency_key(request: Request) -> str | None:
     if key is not None:
         check_id("Idempotency-Key", key)
     return key
+
+
+def responds_async(request: Request) -> bool:
+    """`Prefer: respond-async` (RFC 7240): the run goes on without this request."""
+    return _ASYNC.search(", ".join(request.headers.getlist("prefer"))) is not None
 
 
 def wait_seconds(request: Request) -> float:

@@ -44,7 +44,7 @@ def agent_run(
         debug=settings.debug,
         lease_seconds=settings.lease_seconds,
         wait_seconds=wait_seconds(request),
-        idempotency_key=idempotency_key(request),
+        idempotency_key=idempotency_key(request) if ticket is None else ticket.key,
         code_version=settings.code_version,
         recorder=recorder,
         drain_seconds=settings.drain_seconds,
@@ -54,8 +54,8 @@ def agent_run(
 
 
 def continuation(served: Served, request: Request, who: str, input: RunAgentInput, ticket: Ticket | None = None) -> Continuation | None:
-    """None: a run ends with its invocation, since that is set, or there is no function to invoke, or no events are kept."""
+    """None: a run ends with its invocation, since there is no function to invoke, or no events are kept."""
     settings = served.settings
-    if not settings.hops or not settings.events_hours or (invoke := invoking(request)) is None:
+    if not settings.events_hours or (invoke := invoking(request)) is None:
         return None
     return Continuation(invoke, input, who, settings.events_hours, settings.hops, ticket)

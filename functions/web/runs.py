@@ -22,9 +22,11 @@ from functions.runs.framing import never_begun
 from functions.runs.lease import RunInProgress
 from functions.runs.recording import Recorder
 from functions.store.expiry import now
+from functions.web.background import ACCEPTED_SCHEMA, in_background
 from functions.web.current import Caller, Here
 from functions.web.joins import following, live_run, shown, started_before
 from functions.web.openapi import body_of
+from functions.web.preferences import responds_async
 from functions.web.problems import Problem
 from functions.web.run_input import check_thread_id, frontend_of, read_json, read_run_input
 from functions.web.running import agent_run as made
@@ -37,6 +39,10 @@ STREAM: dict[int | str, dict[str, Any]] = {
     200: {
         "description": "AG-UI events, one JSON object a frame; the last is RUN_FINISHED or RUN_ERROR.",
         "content": {"text/event-stream": {}},
+    },
+    202: {
+        "description": "`Prefer: respond-async`: the run has the thread and goes on; `Location` is where its events are.",
+        "content": {"application/json": {"schema": ACCEPTED_SCHEMA}},
     },
     400: {"description": "The body is not JSON."},
     403: {"description": "The knowledge base that is asked for is not shared with the caller."},
@@ -58,7 +64,8 @@ async def run(request: Request, served: Here, who: Caller) -> Response:
     """AG-UI: a RunAgentInput in, events out. `new HttpAgent({url})` needs nothing else.
 
     `Idempotency-Key`: the same request again starts nothing, and gets the stream of the run that it started (409, with that run, where its
-    events are not kept). `Prefer: wait=N`: waits up to N seconds for a thread that another run has."""
+    events are not kept). `Prefer: wait=N`: waits up to N seconds for a thread that another run has. `Prefer: respond-async`: 202, the run
+    goes on without this request and is joined at `Location`."""
     began = now()
     if served.unavailable:
         raise Problem(503, "AGENT_UNAVAILABLE", served.unavailable)
@@ -75,6 +82,8 @@ async def run(request: Request, served: Here, who: Caller) -> Response:
         served = await served.with_its_keys()
     except Exception as exc:  # noqa: BLE001 - whatever keeps an agent from being made ends in RUN_ERROR, and in the log with its stack
         return _never_begun(served, input, exc, watched)
+    if responds_async(request):
+        return await in_background(served, request, who, input)
     agent_run = made(served, request, who, input, recorder=recorder, options=options)
     try:
         await _prepare(agent_run)

@@ -130,6 +130,18 @@ def test_a_kill_after_a_hop(talk: Conversation, steps: Path) -> None:
     assert ran(steps, "done") == list(range(1, STEPS + 1))
 
 
+def test_in_the_background(talk: Conversation, steps: Path) -> None:
+    """Nobody waits: 202 at once, and the run goes on over several invocations, to be read where it was said."""
+    input = asking(talk, "go on")
+    since = time.monotonic()
+    answer = httpx.post(talk.url, json=input, headers={"prefer": "respond-async"}, trust_env=False)
+    assert (answer.status_code, time.monotonic() - since < 5) == (202, True)
+    with stream(f"{talk.url}{answer.headers['location']}") as found:
+        events = read_sse(followed(talk, input, found))
+    assert (events[0]["type"], events[-1]["outcome"]["type"]) == ("RUN_STARTED", "success")
+    assert ran(steps, "done") == list(range(1, STEPS + 1))
+
+
 def processes_of(steps: Path) -> list[str]:
     found = [line.split()[2] for line in steps.read_text().splitlines()] if steps.exists() else []
     return list(dict.fromkeys(found))

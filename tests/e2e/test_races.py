@@ -91,7 +91,7 @@ def test_approve_and_reject(repeat: int, approval: Approval) -> None:
 
 def test_two_messages(repeat: int, talk: Talk) -> None:
     """One runs, the other gets a 409 with the run's id, or ran when the first had ended; with `Prefer: wait` both run. None is lost."""
-    for prefer in ({}, {"prefer": "respond-async, wait=30"}):
+    for prefer in ({}, {"prefer": "handling=lenient, wait=30"}):
         conversation = talk("reactAgent")
         inputs = [conversation.input(messages=[{"id": text, "role": "user", "content": f"count to {text}"}]) for text in ("5", "6")]
         answers = at_once(conversation, inputs, **prefer)
