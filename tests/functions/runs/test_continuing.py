@@ -10,6 +10,7 @@ import pytest
 from ag_ui.core import RunAgentInput
 from langchain_core.messages import AIMessage
 from langgraph.graph import START, MessagesState, StateGraph
+from langgraph.types import Send, interrupt
 
 from functions.runs import AgentRun
 from functions.runs.continuing import Continuation, Ticket, kept_input
@@ -65,7 +66,15 @@ def table(dynamo: Dynamo) -> DynamoDBSaver:
 
 
 async def run_of(
-    table: DynamoDBSaver, function: Function, *, most: int = 5, ticket: Ticket | None = None, left_ms: int = 100_000, input: Any = None
+    table: DynamoDBSaver,
+    function: Function,
+    *,
+    most: int = 5,
+    ticket: Ticket | None = None,
+    left_ms: int = 100_000,
+    input: Any = None,
+    graph: Any = None,
+    drain: float = 99.95,
 ) -> tuple[AgentRun, bytes]:
     """An invocation with so much time left; it keeps back all but 50 ms."""
     input = input or given()
@@ -76,10 +85,10 @@ async def run_of(
     recorder = Recorder(event_log(table, "t", "r", 3_600), encode)
     run = AgentRun(
         input,
-        steps().compile(checkpointer=table),
+        (graph or steps()).compile(checkpointer=table),
         agent="a",
         remaining_ms=lambda: left_ms,
-        drain_seconds=99.95,
+        drain_seconds=drain,
         recorder=recorder,
         continuation=Continuation(function.invoke, input, "me", 1.0, most, ticket),
         lease=lease,
@@ -128,6 +137,47 @@ async def test_it_goes_on_to_the_end(table: DynamoDBSaver) -> None:
     log = event_log(table, "t", "r", 3_600)
     assert log is not None
     assert b"".join(batch.frames for batch in (await log.read()).batches) == whole
+
+
+def asking() -> Any:
+    """Two questions at once, then steps; what was answered is what they say."""
+
+    async def ask(state: Any) -> Json:
+        return {"messages": [AIMessage(f"heard {interrupt(state['what'])}", id=f"heard-{state['what']}")]}
+
+    async def after(state: MessagesState) -> Json:
+        await asyncio.sleep(0.1)
+        return {"messages": [AIMessage(f"step {len(state['messages'])}", id=f"s{len(state['messages'])}")]}
+
+    graph = StateGraph(MessagesState)
+    graph.add_node("ask", ask)
+    graph.add_node("after", after)
+    graph.add_conditional_edges(START, lambda _: [Send("ask", {"what": what}) for what in ("a", "b")], ["ask"])
+    graph.add_edge("ask", "after")
+    graph.add_conditional_edges("after", lambda state: "after" if len(state["messages"]) <= STEPS else "__end__")
+    return graph
+
+
+@pytest.mark.parametrize("drain", [99.95, 100.0], ids=["after a step", "before anything has run"])
+async def test_answers_are_heard_once(table: DynamoDBSaver, drain: float) -> None:
+    """A run that answers two questions is handed over, also before the graph has heard them: each is heard once, and asked no more."""
+    function = Function()
+    first = AgentRun(given(), asking().compile(checkpointer=table), agent="a", debug=True)
+    *_, end = [event async for event in first.events()]
+    answers = [{"interruptId": asked.id, "status": "resolved", "payload": asked.id[:4]} for asked in end.outcome.interrupts]  # type: ignore[attr-defined]
+    run, whole = await run_of(table, function, input=given(messages=[], resume=answers), graph=asking(), drain=drain)
+    assert run.goes_on
+    while run.goes_on:
+        ticket = Ticket.of(function.events[-1])
+        input = await kept_input(table, ticket, 1.0)
+        run, more = await run_of(table, function, ticket=ticket, input=input, graph=asking())
+        whole += more
+    said = types(whole)
+    assert (said.count("RUN_STARTED"), said[-1]) == (1, "RUN_FINISHED")
+    (snapshot,) = (event for event in read_sse(whole) if event["type"] == "MESSAGES_SNAPSHOT")
+    texts = [message["content"] for message in snapshot["messages"]]
+    assert sorted(text for text in texts if text.startswith("heard")) == sorted(f"heard {answer['payload']}" for answer in answers)
+    assert read_sse(whole)[-1]["outcome"]["type"] == "success"
 
 
 async def test_an_event_that_comes_twice_starts_nothing(table: DynamoDBSaver) -> None:
