@@ -36,7 +36,7 @@ class Ticket:
     """What the next invocation is told; JSON.
 
     `hop` counts them from 1, and is 0 of a run that begins there; `number`: of the last event that was sent, None before the first;
-    `usage`: the tokens so far; `key`: the `Idempotency-Key` of a run that begins."""
+    `usage`: the tokens so far; `key`: the `Idempotency-Key` of a run that begins; `background`: nobody waits for it."""
 
     principal: str
     thread_id: str
@@ -46,6 +46,7 @@ class Ticket:
     number: int | None = None
     usage: Sequence[Mapping[str, Any]] = ()
     key: str | None = None
+    background: bool = False
 
     @classmethod
     def of(cls, event: Any) -> Ticket:
@@ -80,16 +81,17 @@ class Continuation:
 
     async def start(self, lease: TableLease, key: str | None) -> bool:
         """The whole run in another invocation, whose planning says what its input means. False: it could not be told."""
-        return await self._send(
-            lease, Ticket(self.principal, self.input.thread_id, self.input.run_id, lease.holder, 0, key=key), self.input
-        )
+        ids = self.principal, self.input.thread_id, self.input.run_id
+        return await self._send(lease, Ticket(*ids, lease.holder, hop=0, key=key, background=True), self.input)
 
     async def hand_over(self, recorder: Recorder, lease: Lease | None, usage: Sequence[TokenUsage]) -> bool:
         """At a step's end. False: it does not go on in another invocation, and its lease is to be given back as ever."""
         if self._hop > self.most or not isinstance(lease, TableLease) or (number := await recorder.pause()) is None:
             return False
         told = [entry.model_dump(mode="json", by_alias=True, exclude_none=True) for entry in usage]
-        ticket = Ticket(self.principal, self.input.thread_id, self.input.run_id, lease.holder, self._hop, number, told)
+        ids = self.principal, self.input.thread_id, self.input.run_id
+        background = self.came_by is not None and self.came_by.background
+        ticket = Ticket(*ids, lease.holder, self._hop, number, told, background=background)
         return await self._send(lease, ticket, without_messages(self.input))
 
     async def _send(self, lease: TableLease, ticket: Ticket, input: RunAgentInput) -> bool:
@@ -99,7 +101,7 @@ class Continuation:
         if events is None:
             return False
         try:
-            await saver.in_thread(events.keep_input, pk, self.input.run_id, input.model_dump_json(by_alias=True).encode())
+            await saver.in_thread(events.keep_input, pk, self.input.run_id, ticket.hop, input.model_dump_json(by_alias=True).encode())
             if not await lease.hand_over(ticket.hop, TAKEN_ON_WITHIN):
                 return False
             await self.invoke(ticket.as_event())
@@ -120,5 +122,5 @@ async def kept_input(saver: DynamoDBSaver, ticket: Ticket, hours: float) -> RunA
     events: EventTable | None = saver.events(hours * 3_600)
     if events is None:
         return None
-    kept = await saver.in_thread(events.input, saver.partition(ticket.thread_id), ticket.run_id)
+    kept = await saver.in_thread(events.input, saver.partition(ticket.thread_id), ticket.run_id, ticket.hop)
     return None if kept is None else RunAgentInput.model_validate(json.loads(kept))

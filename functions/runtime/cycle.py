@@ -33,6 +33,26 @@ class Sink(Protocol):
     async def end(self, trailers: Mapping[str, str] | None = None) -> None: ...
 
 
+class Kept:
+    """An answer that goes nowhere."""
+
+    def __init__(self) -> None:
+        self._data = b""
+        self._trailers: Mapping[str, str] = {}
+
+    async def write(self, *parts: bytes) -> None:
+        self._data += b"".join(parts)
+
+    async def end(self, trailers: Mapping[str, str] | None = None) -> None:
+        self._trailers = trailers or {}
+
+    @property
+    def failed(self) -> bool:
+        """A 5xx, or an app that gave up in the midst of its answer."""
+        head = json.loads(self._data.partition(SEPARATOR)[0] or b"{}")
+        return bool(self._trailers) or head.get("statusCode", 500) >= 500
+
+
 class CycleState(enum.Enum):
     """The state of one request.
 

@@ -7,16 +7,18 @@ import json
 import logging
 import os
 import signal
+from http import HTTPStatus
 from typing import Any
 
 from mangum.exceptions import LifespanFailure
 from mangum.protocols import LifespanCycle
 from mangum.types import ASGI, Scope
 
+from functions import own_event
 from functions.runtime import snapstart
 from functions.runtime.client import Received, RuntimeClient
 from functions.runtime.context import LambdaContext
-from functions.runtime.cycle import Cycle, problem
+from functions.runtime.cycle import Cycle, Kept, problem
 from functions.runtime.events import BadRequest, NotHttpEvent, asgi_scope
 from functions.runtime.failure import Failure
 from functions.runtime.wire import Answer
@@ -113,7 +115,17 @@ class Environment:
         except (NotHttpEvent, ValueError, RecursionError) as exc:
             await self._refuse(received, exc)
         else:
-            await self._respond(received, scope, body, self._app)
+            await (self._own if own_event.SCOPE in scope else self._respond)(received, scope, body, self._app)
+
+    async def _own(self, received: Received, scope: Scope, body: bytes, app: ASGI) -> None:
+        """An event that the function sent to itself. Nobody reads its answer; where the app fails, Lambda is told so and tries it again."""
+        scope["state"] = dict(self._state)
+        answer = Kept()
+        await Cycle(scope, body, answer).run(app)
+        if answer.failed:
+            _log(received, "error", await self._client.error(received, Failure("Function.OwnEventFailed", "see the log")))
+            return
+        await self._respond(received, scope, body, problem(HTTPStatus.OK, "DONE", "an event of its own"))
 
     async def _respond(self, received: Received, scope: Scope, body: bytes, app: ASGI) -> None:
         # a copy for each request, as ASGI has it: what one request sets is not seen by the next

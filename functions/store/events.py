@@ -107,13 +107,13 @@ class EventTable:
         # of a batch with several parts it is not the one that says whether it ends
         return Last(int(newest[0]["sk"]["S"].split("!")[1]) + int(newest[0]["count"]["N"]) - 1, "ends" in newest[0])
 
-    def keep_input(self, pk: str, run_id: str, data: bytes) -> None:
-        """What another invocation needs to go on with the run, as a batch that no run id can reach."""
-        self.write(pk, _INPUT + run_id, Batch(1, 1, 0, data))
+    def keep_input(self, pk: str, run_id: str, hop: int, data: bytes) -> None:
+        """What the invocation of that number needs to go on with the run, as a batch that no run id can reach."""
+        self.write(pk, f"{_INPUT}{hop}{_INPUT}{run_id}", Batch(1, 1, 0, data))
 
-    def input(self, pk: str, run_id: str) -> bytes | None:
+    def input(self, pk: str, run_id: str, hop: int) -> bytes | None:
         """None: it was never kept, or its time is over."""
-        kept = self.read(pk, _INPUT + run_id).batches
+        kept = self.read(pk, f"{_INPUT}{hop}{_INPUT}{run_id}").batches
         return kept[0].frames if kept else None
 
     def delete_thread(self, pk: str) -> None:

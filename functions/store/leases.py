@@ -116,11 +116,11 @@ class Leases:
         return _text(found, "holder") == grant.holder
 
     def take_on(self, pk: str, holder: str, hop: int, seconds: float) -> Grant | None:
-        """The lease that was handed over to this invocation. None: it has been taken on, or the thread was free again before."""
-        values = {":holder": {"S": holder}, ":hop": {"N": str(hop)}, ":until": _until(seconds)}
+        """The lease that was handed over to this invocation. None: it has been taken on, or is over: others were told so."""
+        values = {":holder": {"S": holder}, ":hop": {"N": str(hop)}, ":until": _until(seconds), ":now": _until(0)}
         request: dict[str, Any] = {
             "UpdateExpression": "SET held_until = :until REMOVE hop",
-            "ConditionExpression": f"{OURS} AND hop = :hop",
+            "ConditionExpression": f"{OURS} AND hop = :hop AND held_until > :now",
             "ExpressionAttributeValues": values,
             "ReturnValues": "ALL_NEW",
         }

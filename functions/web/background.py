@@ -49,19 +49,21 @@ async def in_background(served: Served, request: Request, who: str, input: RunAg
         )
     except RunInProgress as busy:
         if key and busy.request_key == key:
-            return _accepted(input.thread_id, busy.run_id)
+            return _accepted(request, input.thread_id, busy.run_id)
         raise
     assert isinstance(lease, TableLease)
     if key and (before := await lease.run_of_request(key)) is not None and before[0] not in lease.dead:
         await lease.release()
-        return _accepted(input.thread_id, before[0])
+        return _accepted(request, input.thread_id, before[0])
     if not await way.start(lease, key):
         await lease.release()
         raise Problem(503, "NOT_STARTED", "The run could not be handed to another invocation. Nothing of it has run: try again.")
-    return _accepted(input.thread_id, input.run_id)
+    return _accepted(request, input.thread_id, input.run_id)
 
 
-def _accepted(thread_id: str, run_id: str) -> JSONResponse:
-    place = f"threads/{quote(thread_id, safe='')}/runs/{quote(run_id, safe='')}/events"
+def _accepted(request: Request, thread_id: str, run_id: str) -> JSONResponse:
+    """`Location` is relative, since nobody here knows the path that the agent is behind: from `/agent/{name}/run` two levels up."""
+    up = "../" * (request.url.path.count("/") - 1)
+    place = f"{up}threads/{quote(thread_id, safe='')}/runs/{quote(run_id, safe='')}/events"
     headers = {"Location": place, "Preference-Applied": "respond-async", "Cache-Control": "no-store"}
     return JSONResponse({"threadId": thread_id, "runId": run_id, "status": "accepted"}, 202, headers)

@@ -41,6 +41,8 @@ async def handed_over(request: Request, served: Here) -> dict[str, Any]:
     seconds, remaining = served.settings.lease_seconds, remaining_ms(request)
     code = served.settings.code_version
     lease = await take_on(saver, ticket.thread_id, ticket.holder, ticket.hop, seconds=seconds, remaining_ms=remaining, code=code)
+    if input is None and lease is not None:
+        await lease.release()  # whoever follows is told that the run is lost, and the thread takes the next one
     if input is None or lease is None:
         log.warning("run %s is not gone on with here: it has been taken on, or given up", ticket.run_id)
         return {"goesOn": False}
@@ -60,6 +62,9 @@ async def handed_over(request: Request, served: Here) -> dict[str, Any]:
         await watched.closing(run.close)()
     if not run.goes_on:
         await served.touch(ticket.principal, input, began)
-        if end is not None:
-            await tell(served.settings, input, end, remaining)
+        if end is not None and ticket.background:
+            try:
+                await tell(served.settings, input, end, remaining)
+            except Problem as problem:
+                log.warning("the webhook of run %s was not told: %s", ticket.run_id, problem.message)
     return {"goesOn": True}

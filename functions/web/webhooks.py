@@ -32,6 +32,7 @@ FIRST_PAUSE = 1.0
 TIMEOUT = 10.0
 MARGIN_MS = 5_000
 """Of the invocation, that telling leaves."""
+_UNICAST = ipaddress.ip_network("2000::/3")
 LOCAL = ("localhost", "127.0.0.1", "::1")
 
 
@@ -59,7 +60,11 @@ def check_webhook(settings: Settings, input: RunAgentInput) -> None:
     url = webhook_of(input)
     if url is None:
         return
-    parts = urlsplit(url)
+    try:
+        parts = urlsplit(url)
+        _ = parts.port
+    except ValueError as error:
+        raise Problem(422, "BAD_INPUT", "forwardedProps.webhook.url is no URL.") from error
     allowed = [host.strip().lower() for host in settings.webhook_hosts.split(",") if host.strip()]
     host = (parts.hostname or "").lower()
     if host not in allowed:
@@ -88,10 +93,15 @@ def _secret(settings: Settings) -> str:
 
 
 async def tell(settings: Settings, input: RunAgentInput, end: BaseEvent, remaining_ms: Callable[[], int] | None) -> bool:
-    """Tries it a few times, within what the invocation has left. Whether somebody took it; what keeps them from it is logged."""
+    """Tries it a few times, within what the invocation has left. Whether somebody took it; what keeps them from it is logged.
+
+    Raises:
+        Problem: it may not be called.
+    """
     url = webhook_of(input)
     if url is None:
         return False
+    check_webhook(settings, input)  # once more: what is allowed may have changed since the run began
     event_id = hashlib.sha256(f"{input.thread_id}\n{input.run_id}".encode()).hexdigest()[:32]
     body = end.model_dump_json(by_alias=True, exclude_none=True).encode()
     pause = FIRST_PAUSE
@@ -133,6 +143,14 @@ async def _address(host: str, port: int) -> str:
     found = await asyncio.get_running_loop().getaddrinfo(host, port)
     addresses = [str(entry[4][0]) for entry in found]
     for address in addresses:
-        if not (ipaddress.ip_address(address).is_global or host in (address, *LOCAL)):
+        if not (_is_public(address) or host in (address, *LOCAL)):
             raise OSError(f"{host} leads to {address}, which is no public address")
     return addresses[0]
+
+
+def _is_public(address: str) -> bool:
+    """Of IPv6 only what is given out for hosts, and nothing that stands for an IPv4 address: that one was not looked at."""
+    found = ipaddress.ip_address(address.partition("%")[0])
+    if isinstance(found, ipaddress.IPv6Address) and (found not in _UNICAST or found.sixtofour or found.teredo):
+        return False
+    return found.is_global and not found.is_multicast

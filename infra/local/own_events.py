@@ -19,6 +19,8 @@ from infra.local.output import Console
 from infra.local.pool import PoolClosed
 
 ACCEPTED, NOT_FOUND = 202, 404
+RETRIES = (2.0, 4.0, 0.0)
+"""Seconds after each attempt; Lambda, which waits a minute and two, makes as many."""
 Start = Callable[[str, Mapping[str, Any]], Awaitable[tuple[Any, Invocation]]]
 """(agent, event) → the worker that took it, and its invocation."""
 _CALL = re.compile(r"/2015-03-31/functions/(?:arn:[^/]*:function:)?(?P<name>[^/:]+)(?::[^/]*)?/invocations")
@@ -44,11 +46,15 @@ class OwnEvents:
         return ACCEPTED
 
     async def _deliver(self, name: str, event: Mapping[str, Any]) -> None:
-        try:
-            _, invocation = await self._start(name, event)
-            async for _ in invocation.chunks():
+        for pause in RETRIES:
+            try:
+                _, invocation = await self._start(name, event)
+                async for _ in invocation.chunks():
+                    continue
+            except (FunctionError, TruncatedResponse, IdleDeath) as error:
+                self._console.say(f"[{name}] an event of its own failed: {error}")
+                await asyncio.sleep(pause)
                 continue
-        except (FunctionError, TruncatedResponse, IdleDeath) as error:
-            self._console.say(f"[{name}] an event of its own failed: {error}")
-        except PoolClosed:
+            except PoolClosed:
+                pass
             return

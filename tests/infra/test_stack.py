@@ -10,7 +10,7 @@ import boto3
 import pytest
 from moto import mock_aws
 
-from functions.observing.names import METRICS, OUTCOMES
+from functions.observing.names import CONTINUED, METRICS, OUTCOMES
 from functions.settings import Settings
 from functions.store.tables import TABLES, create_tables
 from infra.bundle import BOOTSTRAP, LAMBDA, MANIFEST
@@ -226,7 +226,7 @@ def test_each_agent_has_alarms(synth: Synth, agent: str) -> None:
     assert {a.get("MetricName"): a["Threshold"] for a in alarms} == {"Errors": 1, "Throttles": 1, "Duration": 90_000, None: FAILING}
     (share,) = (a["Metrics"] for a in alarms if "Metrics" in a)
     named = {m["Id"]: {d["Name"]: d["Value"] for d in m["MetricStat"]["Metric"]["Dimensions"]} for m in share if "MetricStat" in m}
-    assert named == {outcome: {"agent": agent, "outcome": outcome} for outcome in OUTCOMES}
+    assert named == {outcome: {"agent": agent, "outcome": outcome} for outcome in OUTCOMES if outcome != CONTINUED}
     assert {m["MetricStat"]["Metric"]["Namespace"] for m in share if "MetricStat" in m} == {"AgentFunctions/agents"}
     assert sum("MetricName" in a for a in alarms) + len(named) == Assumptions().alarm_metrics, "each is paid"
     assert [a["AlarmActions"] for a in alarms] == [[topic]] * 4

@@ -54,7 +54,8 @@ class CloudWatch:
         match = _SEARCH.fullmatch(expression)
         if match is None:
             raise ValueError(f"not a search that is known here: {expression}")
-        namespace, *wanted = match[1].split(",")
+        quoted, *wanted = match[1].split(",")
+        namespace = quoted.strip('"')
         terms = dict(_TERM.findall(match[2]))
         name = terms.pop("MetricName")
         keys = [

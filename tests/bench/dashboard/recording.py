@@ -10,10 +10,13 @@ from pathlib import Path
 from typing import Any
 
 from functions.observing import names
+from functions.observing.names import namespace_of
 from tests.support.emf import Point
 from tests.support.moto_server import moto_server
 from tests.support.worker import worker
 
+NAMESPACE = namespace_of("agents")
+"""Of the stack whose dashboard is drawn."""
 DELAY_MS = "4"
 """Of the offline model, between two tokens."""
 DOCUMENT = {"documentBaseline": "其实很好,可以用\n第二行。\n非常非常好的。\n"}
@@ -59,7 +62,7 @@ async def _record(agents: Sequence[str], runs: int, endpoint: str, folder: Path)
 async def _runs_of(agent: str, runs: int, endpoint: str, folder: Path) -> list[Recorded]:
     """One environment of it, so the first run alone is a cold start."""
     recorded: list[Recorded] = []
-    async with worker(agent, endpoint, folder, AGENTS_OFFLINE_DELAY_MS=DELAY_MS) as running:
+    async with worker(agent, endpoint, folder, AGENTS_OFFLINE_DELAY_MS=DELAY_MS, AGENTS_METRICS_NAMESPACE=NAMESPACE) as running:
         for number in range(runs):
             text, state = ASKED[agent][number % len(ASKED[agent])]
             began = time.perf_counter()

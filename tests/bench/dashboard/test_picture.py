@@ -28,7 +28,7 @@ def recorded(outcome: str, *, cold: bool) -> Recorded:
     meter.count(calls=9, written=4_000, read=1_000)
     seen = Seen(cold=cold, outcome=outcome, code="AGENT_INTERNAL" if outcome == names.ERROR else None, first_event=5.0, duration=90.0)
     with redirect_stdout(io.StringIO()) as out:
-        write_metrics(Observed(Environment("dev")), {"run_id": "r"}, seen, meter)
+        write_metrics(Observed(Environment("dev", namespace=names.namespace_of("agents"))), {"run_id": "r"}, seen, meter)
     return Recorded("dev", outcome, cold, 95.0, tuple(points_of(out.getvalue())))
 
 

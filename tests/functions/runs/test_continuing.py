@@ -20,6 +20,7 @@ from functions.runs.live import last_holder
 from functions.runs.recording import Recorder
 from functions.store.checkpoints import DynamoDBSaver
 from functions.web.sse import encode
+from tests.support.checkpoints import noise
 from tests.support.dynamodb import Dynamo
 from tests.support.sse import read_sse
 
@@ -120,11 +121,11 @@ async def test_the_next_invocation_is_told_what_it_needs(table: DynamoDBSaver) -
 async def test_it_goes_on_to_the_end(table: DynamoDBSaver) -> None:
     """Hop after hop; the frames behind each other are the whole stream, and each step is in it once."""
     function = Function()
-    run, whole = await run_of(table, function)
+    run, whole = await run_of(table, function, most=50)
     while run.goes_on:
         ticket = Ticket.of(function.events[-1])
         input = await kept_input(table, ticket, 1.0)
-        run, more = await run_of(table, function, ticket=ticket, input=input)
+        run, more = await run_of(table, function, most=50, ticket=ticket, input=input)
         whole += more
     assert len(function.events) >= 2
     assert [line for line in whole.split(b"\n") if line.startswith(b"id: ")] == [
@@ -165,12 +166,12 @@ async def test_answers_are_heard_once(table: DynamoDBSaver, drain: float) -> Non
     first = AgentRun(given(), asking().compile(checkpointer=table), agent="a", debug=True)
     *_, end = [event async for event in first.events()]
     answers = [{"interruptId": asked.id, "status": "resolved", "payload": asked.id[:4]} for asked in end.outcome.interrupts]  # type: ignore[attr-defined]
-    run, whole = await run_of(table, function, input=given(messages=[], resume=answers), graph=asking(), drain=drain)
+    run, whole = await run_of(table, function, most=50, input=given(messages=[], resume=answers), graph=asking(), drain=drain)
     assert len(function.events) == 1
     while run.goes_on:
         ticket = Ticket.of(function.events[-1])
         input = await kept_input(table, ticket, 1.0)
-        run, more = await run_of(table, function, ticket=ticket, input=input, graph=asking())
+        run, more = await run_of(table, function, most=50, ticket=ticket, input=input, graph=asking())
         whole += more
     said = types(whole)
     assert (said.count("RUN_STARTED"), said[-1]) == (1, "RUN_FINISHED")
@@ -195,6 +196,8 @@ async def test_an_event_that_comes_late_starts_nothing(table: DynamoDBSaver, mon
     monkeypatch.setattr("functions.runs.continuing.TAKEN_ON_WITHIN", 0.2)
     await run_of(table, function := Function())
     await asyncio.sleep(0.3)
+    late = Ticket.of(function.events[0])
+    assert await take_on(table, "t", late.holder, late.hop, seconds=30, remaining_ms=None) is None, "followers were told that it is lost"
     other = await acquire(table, "t", run_id="another")
     assert "r" in other.dead
     ticket = Ticket.of(function.events[0])
@@ -214,6 +217,16 @@ async def test_where_it_cannot_go_on_it_ends(table: DynamoDBSaver, function: Fun
     rest = given(messages=[], runId="rest")
     events = [event async for event in AgentRun(rest, steps().compile(checkpointer=table), agent="a").events()]
     assert events[-1].type == "RUN_FINISHED"
+
+
+async def test_inputs_of_two_hops_do_not_mix(table: DynamoDBSaver) -> None:
+    """A large one, in several items, and then a small one."""
+    events, pk = table.events(60), table.partition("t")
+    assert events is not None
+    large = noise(1_500_000)
+    for hop, data in ((0, large), (1, b"small"), (10, b"other")):
+        events.keep_input(pk, "r", hop, data)
+    assert [events.input(pk, "r", hop) for hop in (0, 1, 10, 2)] == [large, b"small", b"other", None]
 
 
 async def test_a_log_that_misses_events_is_not_gone_on_from(table: DynamoDBSaver, monkeypatch: pytest.MonkeyPatch) -> None:

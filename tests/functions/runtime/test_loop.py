@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from mangum.types import ASGI, Receive, Scope, Send
 
+from functions import own_event
 from functions.runtime.client import RuntimeClient
 from functions.runtime.loop import Environment
 from infra.local.runtime_api import FunctionError, RuntimeApi
@@ -128,3 +129,20 @@ async def test_context() -> None:
         await invocation.prelude()
         data = b"".join([chunk async for chunk in invocation.chunks()])
     assert f'"request":"{invocation.request_id}","started":"yes"'.encode() in data
+
+
+@pytest.mark.parametrize(("status", "failed"), [(200, False), (404, False), (500, True), (None, True)], ids=str)
+async def test_an_event_of_its_own_that_fails_is_an_error(status: int | None, failed: bool) -> None:
+    """Lambda is told so, and tries it again; what the app says else nobody reads."""
+
+    async def app(scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] == "http" and status is None:
+            raise LookupError("no such app")
+        await scripted(start(status or 200), body(b"x" * 100_000))(scope, receive, send)
+
+    async with serving(app) as api:
+        if failed:
+            with pytest.raises(FunctionError, match=r"Function\.OwnEventFailed"):
+                await api.invoke({own_event.KEY: {}}).prelude()
+        else:
+            assert len((await ask(api, {own_event.KEY: {}})).body) < 200

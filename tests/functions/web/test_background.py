@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from functools import partial
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from typing import Any
+from urllib.parse import urljoin
 
 import pytest
 from ag_ui.core import RunAgentInput, RunFinishedEvent
@@ -24,6 +25,7 @@ from functions.web import create_app, invoking
 from functions.web.problems import Problem
 from functions.web.webhooks import check_webhook, tell
 from tests.functions.web.test_app import body, client_of
+from tests.support.checkpoints import noise
 from tests.support.dynamodb import Dynamo
 from tests.support.sse import read_sse
 
@@ -147,8 +149,10 @@ async def test_what_it_means_is_said_in_its_stream(app: FastAPI, function: Lambd
         ({"aws.context": Context()}, 429, {}, (503, "NOT_STARTED")),
         ({"aws.context": Context()}, 202, {"forwardedProps": {"webhook": {"url": "https://evil.example/"}}}, (422, "WEBHOOK_REFUSED")),
         ({"aws.context": Context()}, 202, {"forwardedProps": {"webhook": "x"}}, (422, "BAD_INPUT")),
+        ({"aws.context": Context()}, 202, {"forwardedProps": {"webhook": {"url": "https://[x"}}}, (422, "BAD_INPUT")),
+        ({"aws.context": Context()}, 202, {"forwardedProps": {"webhook": {"url": "https://hooks.example:99999/"}}}, (422, "BAD_INPUT")),
     ],
-    ids=["no function", "Lambda takes no event", "a foreign host", "no URL"],
+    ids=["no function", "Lambda takes no event", "a foreign host", "no object", "no URL", "no port"],
 )
 async def test_what_cannot_be_accepted(
     app: FastAPI, function: Lambda, scope: dict[str, Any], status: int, sent: dict[str, Any], answered: tuple[int, str]
@@ -173,6 +177,48 @@ async def test_the_webhook_is_told_the_end(app: FastAPI, function: Lambda) -> No
     told = f"{headers['webhook-id']}.{headers['webhook-timestamp']}.".encode() + sent
     expected = base64.b64encode(hmac.new(SECRET.encode(), told, hashlib.sha256).digest()).decode()
     assert headers["webhook-signature"] == f"v1,{expected}"
+
+
+async def test_who_waits_for_a_run_has_no_webhook(saver: DynamoDBSaver, function: Lambda) -> None:
+    """Also where the run ends in another invocation: what was not checked is not called."""
+    app = create_app("dev", SETTINGS.model_copy(update={"drain_seconds": 900.0}), checkpointer=saver)
+    hook = {"webhook": {"url": f"{function.url}/hook"}}
+    async with client_of(app, **{"aws.context": Context()}) as client:
+        await client.post("/", json=body(forwardedProps=hook))
+    for event in function.events:
+        await delivered(app, event)
+    assert [call[0] for call in function.calls if call[0].startswith("/hook")] == []
+    assert function.events
+
+
+async def test_an_input_of_any_size_goes_along(app: FastAPI, function: Lambda) -> None:
+    """Over what one item holds, compressed."""
+    text = noise(900_000).hex()
+    async with client_of(app, **{"aws.context": Context()}) as client:
+        answer = await client.post("/", json=body(text), headers=ASYNC)
+    assert await delivered(app, function.events[0]) == {"goesOn": True}
+    assert (await events_of(app, answer.headers["location"]))[-1]["type"] == "RUN_FINISHED"
+
+
+async def test_what_is_kept_no_longer_is_given_up(app: FastAPI, function: Lambda, saver: DynamoDBSaver) -> None:
+    """The thread is free at once."""
+    async with client_of(app, **{"aws.context": Context()}) as client:
+        await client.post("/", json=body(), headers=ASYNC)
+    own = app.state.served.graph("local").checkpointer
+    own.events(60).delete_thread(own.partition("t"))
+    assert await delivered(app, function.events[0]) == {"goesOn": False}
+    held = await last_holder(own, "t")
+    assert held is not None
+    assert not held.live
+
+
+async def test_its_place_is_relative_to_where_it_was_asked(app: FastAPI, function: Lambda) -> None:
+    """CopilotKit's path is two levels down; an id stands in a path as it must."""
+    async with client_of(app, **{"aws.context": Context()}) as client:
+        for number, path in enumerate(("/", "/agent/dev/run")):
+            answer = await client.post(path, json=body(thread=f"t {number}"), headers=ASYNC)
+            place = urljoin(path, answer.headers["location"])
+            assert place == f"/threads/t%20{number}/runs/r/events"
 
 
 def given(url: str) -> RunAgentInput:
