@@ -18,7 +18,7 @@ STOP_REASON = "stop"
 DEADLINE, CUT_OFF = "deadline", "cut off"
 """The same of a run whose invocation ends: at a step's end, and in the midst of a step."""
 DRAIN_SECONDS = 20.0
-"""With less than this left before its deadline a run stops at its next step boundary."""
+"""With less than this left before its deadline a run stops at its next step boundary; with a third, where there was no more at first."""
 CUT_SHARE = 0.4
 """With this share of that left the step is cancelled: what it had not finished is not stored."""
 
@@ -66,8 +66,10 @@ class Stopping:
         timers: list[asyncio.TimerHandle] = []
         if remaining_ms is not None:
             loop, left = asyncio.get_running_loop(), remaining_ms() / 1_000
-            timers.append(loop.call_later(max(0.0, left - drain_seconds), self._control.request_drain, DEADLINE))
-            timers.append(loop.call_later(max(0.0, left - drain_seconds * CUT_SHARE), self.stop, CUT_OFF))
+            # an invocation that is shorter than what it keeps back would do nothing at all
+            kept = drain_seconds if left > drain_seconds else left / 3
+            timers.append(loop.call_later(left - kept, self._control.request_drain, DEADLINE))
+            timers.append(loop.call_later(left - kept * CUT_SHARE, self.stop, CUT_OFF))
         try:
             yield
         finally:

@@ -60,11 +60,10 @@ async def handed_over(request: Request, served: Here) -> dict[str, Any]:
             end = event
     finally:
         await watched.closing(run.close)()
-    if not run.goes_on:
-        await served.touch(ticket.principal, input, began)
-        if end is not None and ticket.background:
-            try:
-                await tell(served.settings, input, end, remaining)
-            except Problem as problem:
-                log.warning("the webhook of run %s was not told: %s", ticket.run_id, problem.message)
+    await served.touch(ticket.principal, input, began)
+    if end is not None and ticket.background and not run.goes_on:
+        try:
+            await tell(served.settings, input, end, remaining)
+        except Problem as problem:
+            log.warning("the webhook of run %s was not told: %s", ticket.run_id, problem.message)
     return {"goesOn": True}

@@ -100,7 +100,7 @@ async def run(request: Request, served: Here, who: Caller) -> Response:
         _whole(watched.events(agent_run.events(), lambda: agent_run.goes_on), agent_run, rest),
         encode=lambda event: event if isinstance(event, bytes) else recorder.frame(event),
         heartbeat=served.settings.heartbeat_seconds,
-        after=lambda: _touch(served, who, input, began, agent_run),
+        after=lambda: served.touch(who, input, began),
         closing=watched.closing(agent_run.close),
     )
 
@@ -148,11 +148,6 @@ async def _whole(events: AsyncIterator[BaseEvent], run: AgentRun, rest: Callable
     if run.goes_on and (found := rest()) is not None:
         async for frames in found.frames():
             yield frames
-
-
-async def _touch(served: Served, who: str, input: RunAgentInput, began: float, run: AgentRun) -> None:
-    if not run.goes_on:
-        await served.touch(who, input, began)
 
 
 async def _each(events: Iterable[BaseEvent]) -> AsyncIterator[BaseEvent]:

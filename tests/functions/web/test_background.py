@@ -181,7 +181,7 @@ async def test_the_webhook_is_told_the_end(app: FastAPI, function: Lambda) -> No
 
 async def test_who_waits_for_a_run_has_no_webhook(saver: DynamoDBSaver, function: Lambda) -> None:
     """Also where the run ends in another invocation: what was not checked is not called."""
-    app = create_app("dev", SETTINGS.model_copy(update={"drain_seconds": 900.0}), checkpointer=saver)
+    app = create_app("dev", SETTINGS.model_copy(update={"drain_seconds": 899.999}), checkpointer=saver)
     hook = {"webhook": {"url": f"{function.url}/hook"}}
     async with client_of(app, **{"aws.context": Context()}) as client:
         await client.post("/", json=body(forwardedProps=hook))
