@@ -11,6 +11,7 @@ from infra.cli.dev import dev
 from infra.cli.invoke import invoke
 from infra.cli.kb import delete_document, import_documents, list_documents
 from infra.cli.test import test
+from infra.cli.thread_changes import pin_thread, rename_thread, stop_run
 from infra.cli.threads import delete_thread, list_threads, show_thread
 from infra.cli.threads_import import import_threads
 
@@ -35,6 +36,9 @@ threads_app = typer.Typer(help="The stored conversations: list, show, delete, im
 threads_app.command("list")(list_threads)
 threads_app.command("show")(show_thread)
 threads_app.command("delete")(delete_thread)
+threads_app.command("stop")(stop_run)
+threads_app.command("rename")(rename_thread)
+threads_app.command("pin")(pin_thread)
 threads_app.command("import")(import_threads)
 app.add_typer(threads_app, name="threads")
 

@@ -18,7 +18,6 @@ if TYPE_CHECKING:
 AgentName = Annotated[str, typer.Option("--agent", help="The agent whose thread it is.")]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 ITEMS = {"c": "checkpoint", "w": "task with pending writes", "p": "part of a large payload"}
-DELETING_SECONDS = 60.0
 
 
 def list_threads(
@@ -108,8 +107,11 @@ def delete_thread(
     principal: Principal = None,
     on: On = "auto",
 ) -> None:
-    """One conversation with all its checkpoints, writes and objects."""
-    from functions.store.errors import ThreadBusy
+    """One conversation with all its checkpoints, writes, objects and events. A run that is at work on it is stopped first."""
+    import asyncio
+
+    from functions.runs.deleting import delete_thread as delete_whole
+    from functions.runs.lease import RunInProgress
     from functions.store.keys import owner
 
     with explaining():
@@ -122,10 +124,9 @@ def delete_thread(
         if not yes and not typer.confirm("Delete all of it?"):
             raise typer.Exit(1)
         try:
-            saver.leases.take(saver.partition(thread), "agents threads delete", DELETING_SECONDS)
-        except ThreadBusy as busy:
-            fail(f"Run {busy.run_id} is in progress on it: wait for its end, and repeat the command.")
-        saver.delete_thread(thread)
+            asyncio.run(delete_whole(saver, thread))
+        except RunInProgress as busy:
+            fail(f"Run {busy.run_id} is in progress on it and does not end: wait for its end, and repeat the command.")
         place.threads.delete(place.principal, thread, agent=agent)
     typer.echo("Deleted.")
 

@@ -10,6 +10,7 @@ import pytest
 
 from functions.settings import get_settings
 from functions.store.checkpoints import DynamoDBSaver
+from functions.store.holders import asked_to_stop
 from infra.cli.conversation import told
 from tests.infra.cli.conftest import Deployment, said
 from tests.support.checkpoints import config, noise, put
@@ -118,14 +119,46 @@ def test_an_unknown_thread(deployment: Deployment, words: list[str]) -> None:
     assert deployment.items() == []
 
 
-def test_a_thread_at_work_is_not_deleted(deployment: Deployment) -> None:
-    """While a run has its lease, which names the run."""
+def test_a_thread_at_work_is_stopped_first(deployment: Deployment, monkeypatch: pytest.MonkeyPatch) -> None:
+    """While its run does not end nothing is deleted, and it is named; when it has, all goes."""
     saver = DynamoDBSaver(deployment.dynamo.checkpoints, client=deployment.dynamo.client).for_principal("dev:local")
     put(saver, config("t"))
-    saver.leases.take(saver.partition("t"), "run-7", 30)
-    result = deployment.run("delete", "t", "--agent", "dev", "--yes")
+    grant = saver.leases.take(saver.partition("t"), "run-7", 30)
+    with monkeypatch.context() as patch:
+        patch.setattr("functions.runs.deleting.DELETES_WITHIN", 0.1)
+        result = deployment.run("delete", "t", "--agent", "dev", "--yes")
     assert (result.exit_code, "Run run-7 is in progress" in result.stderr) == (1, True)
     assert saver.get_tuple(config("t")) is not None
+    assert asked_to_stop(saver.leases.reader.table, grant)
+    saver.leases.give_back(grant)
+    assert deployment.run("delete", "t", "--agent", "dev", "--yes").exit_code == 0
+    assert saver.get_tuple(config("t")) is None
+
+
+def test_stop(deployment: Deployment) -> None:
+    """The run that is at work is told; what else there may be is said."""
+    saver = DynamoDBSaver(deployment.dynamo.checkpoints, client=deployment.dynamo.client).for_principal("dev:local")
+    grant = saver.leases.take(saver.partition("t"), "run-7", 30)
+    assert deployment.run("stop", "t", "--agent", "dev").stdout == "Run run-7 was told to stop.\n"
+    assert asked_to_stop(saver.leases.reader.table, grant)
+    saver.leases.give_back(grant)
+    result = deployment.run("stop", "t", "--agent", "dev")
+    assert (result.exit_code, result.stderr) == (1, "Nothing runs on t. Its last run was run-7.\n")
+    assert "has no thread unheard" in deployment.run("stop", "unheard", "--agent", "dev").stderr
+
+
+def test_rename_and_pin(deployment: Deployment) -> None:
+    """As the list shows it then."""
+    deployment.talk("dev", said("start demo", "one"), said("second", "two"))
+    assert deployment.run("rename", "one", "  A name ", "--agent", "dev").stdout == "one is 'A name' now.\n"
+    assert deployment.run("pin", "one", "--agent", "dev").stdout == "one is pinned now.\n"
+    rows = json.loads(deployment.run("list", "--json").stdout)
+    assert [(row["threadId"], row["title"]) for row in rows] == [("one", "A name"), ("two", "second")]
+    assert deployment.run("pin", "one", "--agent", "dev", "--off").stdout == "one is not pinned now.\n"
+    for words in (["rename", "none", "x"], ["pin", "none"]):
+        result = deployment.run(*words, "--agent", "dev")
+        assert (result.exit_code, "has no thread none" in result.stderr) == (1, True)
+    assert deployment.run("rename", "one", " ", "--agent", "dev").exit_code == 2
 
 
 @pytest.mark.parametrize(
