@@ -31,6 +31,10 @@ class Formatter(LambdaPowertoolsFormatter):
         return line
 
 
+QUIETENED = ("botocore", "boto3", "urllib3", "httpx", "httpcore")
+"""Loggers that are heard from a warning on."""
+
+
 def configure_logs(settings: Settings) -> None:
     """Sends every logger of the process through one handler; called once per environment."""
     handler = logging.StreamHandler(sys.stderr)
@@ -43,7 +47,7 @@ def configure_logs(settings: Settings) -> None:
     root = logging.getLogger()
     root.handlers[:] = [handler]
     root.setLevel(settings.log_level)
-    for noisy in ("botocore", "boto3", "urllib3", "httpx", "httpcore"):
+    for noisy in QUIETENED:
         logging.getLogger(noisy).setLevel(logging.WARNING)
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import io
 import json
-import logging
 import sys
 import uuid
 from collections.abc import Callable, Iterator
@@ -18,13 +17,13 @@ import pytest
 from langgraph.checkpoint.memory import InMemorySaver
 
 from functions import logs
-from functions.logs import configure_logs
 from functions.secrets import Secrets, SecretUnavailable
 from functions.settings import Settings
 from functions.web import create_app
 from tests.functions.web.test_app import body, client_of
 from tests.support.chat_wire import Wire, chat_wire
 from tests.support.dynamodb import moto_endpoint
+from tests.support.process_logs import process_logs
 from tests.support.sse import read_sse
 
 __all__ = ["moto_endpoint"]
@@ -225,12 +224,8 @@ async def test_a_missing_secret_is_said_on_the_stream(vault: Vault, wire: Wire) 
 @pytest.fixture
 def printed(monkeypatch: pytest.MonkeyPatch) -> Iterator[io.StringIO]:
     """What CloudWatch would get."""
-    root = logging.getLogger()
-    before, level, stream = root.handlers[:], root.level, io.StringIO()
-    monkeypatch.setattr(sys, "stderr", stream)
-    configure_logs(Settings(log_level="DEBUG"))
-    yield stream
-    root.handlers[:], root.level = before, level
+    with process_logs(Settings(log_level="DEBUG"), monkeypatch) as stream:
+        yield stream
 
 
 async def test_no_log_line_shows_a_key(vault: Vault, wire: Wire, printed: io.StringIO) -> None:

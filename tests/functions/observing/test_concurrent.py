@@ -15,11 +15,11 @@ from langchain_core.messages import AIMessage
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.graph import START, MessagesState, StateGraph
 
-from functions.logs import configure_logs
 from functions.observing.middleware import Observing
 from functions.settings import Settings
 from functions.web import create_app
 from tests.support.emf import embedded, json_lines
+from tests.support.process_logs import process_logs
 from tests.support.sse import read_sse
 from tests.support.streams import StreamRecorder
 from tests.support.worker import run_input
@@ -30,13 +30,9 @@ SETTINGS = Settings(name="crowd", auth="none")
 
 @pytest.fixture
 def log(monkeypatch: pytest.MonkeyPatch) -> Iterator[io.StringIO]:
-    """What the process's own logging writes; put back afterwards."""
-    root = logging.getLogger()
-    handlers, level, written = root.handlers[:], root.level, io.StringIO()
-    monkeypatch.setattr("sys.stderr", written)
-    configure_logs(SETTINGS)
-    yield written
-    root.handlers[:], root.level = handlers, level
+    """What the process's own logging writes."""
+    with process_logs(SETTINGS, monkeypatch) as written:
+        yield written
 
 
 def crowd() -> Any:

@@ -157,10 +157,12 @@ async def test_stop(version: str | None, outcome: str, thread: NewThread) -> Non
 async def test_the_deadline(thread: NewThread) -> None:
     """Too little time left: RUN_DEADLINE at the next step; an empty run goes on."""
     slow = Slow()
+    talk: AgentThread = thread(slow.graph(), remaining_ms=lambda: 20_200)
+    running = asyncio.create_task(talk.say("go"))
+    await slow.running.wait()
+    await asyncio.sleep(0.4)
     slow.go.set()
-    talk: AgentThread = thread(slow.graph(), remaining_ms=lambda: 19_000)
-    await talk.say("go")
-    assert slow.steps <= 1
+    assert ((await running).outcome, slow.steps) == ("RUN_DEADLINE", 1)
     talk.settings.pop("remaining_ms")
     assert (await talk.run()).outcome == "success"
     assert slow.steps == 2
