@@ -44,7 +44,8 @@ def _candidates(version: str) -> Iterator[str]:
     yield sys.executable
     if found := shutil.which(f"python{version}"):
         yield found
-    yield from (str(p) for p in sorted(Path.home().glob(f".pyenv/versions/{version}.*/bin/python")))
+    pyenv = Path(os.environ.get("PYENV_ROOT") or Path.home() / ".pyenv")
+    yield from (str(p) for p in sorted(pyenv.glob(f"versions/{version}.*/bin/python")))
     done = subprocess.run([uv(), "python", "find", "--no-project", "--managed-python", version], capture_output=True, text=True)
     if done.returncode == 0:
         yield done.stdout.strip()

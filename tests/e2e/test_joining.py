@@ -86,14 +86,15 @@ def test_a_killed_worker_is_told_and_the_thread_goes_on(talk: Conversation) -> N
 
 
 def test_a_repeated_run_id_goes_on_counting(talk: Conversation) -> None:
-    """As CopilotKit answers a question under the id of the run that asked it: each part is joined by its numbers."""
+    """As CopilotKit answers a question under the id of the run that asked it: each part is joined by its numbers, the last from 0 on too."""
     talk.url = talk.url.replace("reactAgent", "dev")
     question = talk.say("start demo", runId="same")
     (asked,) = question.interrupts
     answer = talk.resume({asked["id"]: {"value": "hitlDemo"}}, runId="same")
     input = {"threadId": talk.thread_id, "runId": "same"}
-    assert said(replayed(events_url(talk.url, input, 0))) == said(question.answer.body)
-    last = number_of(frames(question.answer.body)[-1])
+    assert said(replayed(events_url(talk.url, input, 0))) == said(answer.answer.body)
+    first, last = (number_of(frames(question.answer.body)[which]) for which in (0, -1))
+    assert said(frames(question.answer.body)[0]) + said(replayed(events_url(talk.url, input, first))) == said(question.answer.body)
     assert number_of(frames(answer.answer.body)[0]) == last + 1
     assert said(replayed(events_url(talk.url, input, last))) == said(answer.answer.body)
 

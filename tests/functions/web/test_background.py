@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import base64
 import hashlib
 import hmac
@@ -41,8 +42,11 @@ class Context:
     aws_request_id = "a"
     trace_id = ""
 
+    def __init__(self, left_ms: int = 900_000) -> None:
+        self._left_ms = left_ms
+
     def get_remaining_time_in_millis(self) -> int:
-        return 900_000
+        return self._left_ms
 
 
 class Lambda:
@@ -98,9 +102,9 @@ def app(saver: DynamoDBSaver) -> FastAPI:
     return create_app("dev", SETTINGS, checkpointer=saver)
 
 
-async def delivered(app: FastAPI, event: dict[str, Any]) -> dict[str, Any]:
+async def delivered(app: FastAPI, event: dict[str, Any], left_ms: int = 900_000) -> dict[str, Any]:
     """The event reaches the function, as the runtime hands it to the app."""
-    scope = {own_event.SCOPE: event[own_event.KEY], "aws.context": Context()}
+    scope = {own_event.SCOPE: event[own_event.KEY], "aws.context": Context(left_ms)}
     async with client_of(app, **scope) as client:
         found: dict[str, Any] = (await client.post(own_event.PATH)).json()
     return found
@@ -184,9 +188,14 @@ async def test_who_waits_for_a_run_has_no_webhook(saver: DynamoDBSaver, function
     app = create_app("dev", SETTINGS.model_copy(update={"drain_seconds": 899.999}), checkpointer=saver)
     hook = {"webhook": {"url": f"{function.url}/hook"}}
     async with client_of(app, **{"aws.context": Context()}) as client:
-        await client.post("/", json=body(forwardedProps=hook))
-    for event in function.events:
-        await delivered(app, event)
+        waits = asyncio.create_task(client.post("/", json=body(forwardedProps=hook)))
+        taken = 0
+        while not waits.done():
+            await asyncio.sleep(0.05)
+            if taken < len(function.events):
+                await delivered(app, function.events[taken], left_ms=600_000)
+                taken += 1
+    assert read_sse(waits.result().content)[-1]["type"] == "RUN_FINISHED"
     assert [call[0] for call in function.calls if call[0].startswith("/hook")] == []
     assert function.events
 
