@@ -86,7 +86,7 @@ def test_a_killed_worker_is_told_and_the_thread_goes_on(talk: Conversation) -> N
 
 
 def test_a_repeated_run_id_goes_on_counting(talk: Conversation) -> None:
-    """As CopilotKit answers a question under the id of the run that asked it: each part is joined by its numbers, the last from 0 on too."""
+    """As CopilotKit answers a question under the id of the run that asked it: each part is joined by its numbers, the last from 0 too."""
     talk.url = talk.url.replace("reactAgent", "dev")
     question = talk.say("start demo", runId="same")
     (asked,) = question.interrupts
