@@ -87,6 +87,13 @@ class Settings(BaseSettings):
         ge=0,
         description="How often another invocation goes on with a run whose own has come to its deadline; 0: it ends with `RUN_DEADLINE`.",
     )
+    runs_at_once: int = Field(
+        default=0, ge=0, le=100, description="Runs that one caller may have under way, over all agents of these tables; 0: any number."
+    )
+    runs_a_minute: int = Field(default=0, ge=0, description="Runs that one caller may begin in a minute; 0: any number.")
+    tokens_a_day: int = Field(
+        default=0, ge=0, description="Tokens, in and out, after which a caller's runs of that day (UTC) are refused; 0: any number."
+    )
     webhook_hosts: str = Field(
         default="", description="Hosts, separated by commas, that a background run may tell its end to; empty: none."
     )

@@ -35,7 +35,7 @@ MESSAGES: dict[str, str] = {
     "CHECKPOINT_TOO_LARGE": "The state of this thread is too large to be stored.",
 }
 
-REJECTIONS = ("BAD_INPUT", "INVALID_RESUME", "RUN_IN_PROGRESS", "ALREADY_ANSWERED", "NOT_FOUND", "EVENTS_EXPIRED")
+REJECTIONS = ("BAD_INPUT", "INVALID_RESUME", "RUN_IN_PROGRESS", "LIMIT_EXCEEDED", "ALREADY_ANSWERED", "NOT_FOUND", "EVENTS_EXPIRED")
 """Codes of `RunRejected`: the input's fault, not the agent's."""
 
 _BY_TYPE: dict[str, str] = {

@@ -7,7 +7,7 @@ import logging
 import warnings
 from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from contextlib import aclosing
-from typing import Any, ParamSpec
+from typing import Any, ParamSpec, Protocol
 
 from ag_ui.core import (
     BaseEvent,
@@ -17,6 +17,7 @@ from ag_ui.core import (
     RunErrorEvent,
     RunFinishedEvent,
     StateSnapshotEvent,
+    TokenUsage,
 )
 from langchain_core.runnables import RunnableConfig
 from langgraph.checkpoint.base import BaseCheckpointSaver
@@ -47,6 +48,16 @@ P = ParamSpec("P")
 ConfigurableResolver = Callable[[RunAgentInput], Mapping[str, Any]]
 
 
+class Admission(Protocol):
+    """Who may run so much. Both raise `RunRejected`."""
+
+    async def asked(self) -> None:
+        """Before the thread is taken."""
+
+    async def taken(self, lease: Lease | None) -> None:
+        """Under its lease, before anything is read."""
+
+
 class AgentRun:
     """A run in two parts: `prepare` decides what the input means, while HTTP can still answer with a status; `events` streams it.
 
@@ -70,6 +81,7 @@ class AgentRun:
         drain_seconds: so long before the deadline it stops at a step's end.
         continuation: how it goes on in another invocation then; None: it ends with `RUN_DEADLINE`.
         lease: of a run that another invocation has handed over to this one.
+        admission: whether the caller may run at all; None: whoever asks. A run that was handed over is not asked for again.
         recorder: keeps the events. It is told where they begin, and the last one while the thread is still held; whoever reads `events`
             hands it the others.
     """
@@ -97,6 +109,7 @@ class AgentRun:
         drain_seconds: float = DRAIN_SECONDS,
         continuation: Continuation | None = None,
         lease: Lease | None = None,
+        admission: Admission | None = None,
     ) -> None:
         self._input = input
         self._graph = graph
@@ -119,6 +132,7 @@ class AgentRun:
         self.goes_on = False
         """In another invocation: the stream has no terminal event."""
         self._lease = lease
+        self._admission = admission if self._came_by is None else None
         self._unplanned: BaseException | None = None
         self._usage = UsageCounter(self._came_by.tokens if self._came_by else ())
         self._turn: Turn | None = None
@@ -145,8 +159,12 @@ class AgentRun:
         if self._resolve_configurable is not None:
             own = harmless(self._resolve_configurable(self._input))
             self._config["configurable"] = {**self._config["configurable"], **own}
+        if self._admission is not None:
+            await self._admission.asked()
         await self._take_lease()
         try:
+            if self._admission is not None:
+                await self._admission.taken(self._lease)
             self._turn = await (self._recorded_plan(self._recorder, self._lease) if self._recorder and self._lease else self._plan())
         except BaseException as exc:
             self._unplanned = exc
@@ -154,6 +172,11 @@ class AgentRun:
                 await self.close()
             raise
         return self._turn
+
+    @property
+    def used(self) -> list[TokenUsage]:
+        """What it has used in this invocation, call by call."""
+        return self._usage.here
 
     async def _take_lease(self) -> None:
         saver = self._graph.checkpointer

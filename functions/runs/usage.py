@@ -21,6 +21,7 @@ class UsageCounter(BaseCallbackHandler):
         """`before`: what the run has used in other invocations."""
         self._providers: dict[UUID, tuple[str | None, str | None]] = {}
         self._entries: list[TokenUsage] = list(before)
+        self._before = len(self._entries)
 
     def on_chat_model_start(self, serialized: dict[str, Any], messages: list[list[BaseMessage]], *, run_id: UUID, **kwargs: Any) -> None:
         metadata = kwargs.get("metadata") or {}
@@ -42,6 +43,11 @@ class UsageCounter(BaseCallbackHandler):
     def total(self) -> list[TokenUsage] | None:
         """One entry per provider and model, or None when no call reported usage."""
         return aggregate_token_usage(self._entries) if self._entries else None
+
+    @property
+    def here(self) -> list[TokenUsage]:
+        """Of this invocation, call by call."""
+        return self._entries[self._before :]
 
     def _count(self, message: AIMessage, provider: str | None, model: str | None) -> None:
         model = message.response_metadata.get("model_name") or model

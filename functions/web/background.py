@@ -30,12 +30,13 @@ async def in_background(served: Served, request: Request, who: str, input: RunAg
     Raises:
         Problem: 422, runs cannot go on without their request here, or the webhook is not allowed; 503, the function could not be invoked.
         RunInProgress: another run has the thread.
+        LimitExceeded: the caller runs as much as they may.
     """
     check_webhook(served.settings, input)
     way, saver = continuation(served, request, who, input), served.graph(who).checkpointer
     if way is None or not hasattr(saver, "leases"):
         raise Problem(422, "NO_BACKGROUND", "Runs do not go on without their request here: no events are kept, or this is no function.")
-    settings, key = served.settings, idempotency_key(request)
+    settings, key, allowance = served.settings, idempotency_key(request), served.allowance(who)
     try:
         lease = await acquire(
             saver,  # type: ignore[arg-type]  # a saver, as it has leases
@@ -55,8 +56,16 @@ async def in_background(served: Served, request: Request, who: str, input: RunAg
     if key and (before := await lease.run_of_request(key)) is not None and before[0] not in lease.dead:
         await lease.release()
         return _accepted(request, input.thread_id, before[0])
-    if not await way.start(lease, key):
-        await lease.release()
+    begun = False
+    try:
+        if allowance is not None:
+            await allowance.asked()
+            await allowance.taken(lease)
+        begun = await way.start(lease, key)
+    finally:
+        if not begun:
+            await lease.release()
+    if not begun:
         raise Problem(503, "NOT_STARTED", "The run could not be handed to another invocation. Nothing of it has run: try again.")
     return _accepted(request, input.thread_id, input.run_id)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from functools import partial
 from typing import Any
 
 from ag_ui.core import BaseEvent
@@ -18,7 +19,7 @@ from functions.store.expiry import now
 from functions.web.current import Here
 from functions.web.joins import remaining_ms
 from functions.web.problems import Problem
-from functions.web.running import agent_run
+from functions.web.running import agent_run, closed
 from functions.web.sse import encode
 from functions.web.webhooks import tell
 
@@ -59,7 +60,7 @@ async def handed_over(request: Request, served: Here) -> dict[str, Any]:
             recorder.frame(event)
             end = event
     finally:
-        await watched.closing(run.close)()
+        await watched.closing(partial(closed, run, served.allowance(ticket.principal)))()
     await served.touch(ticket.principal, input, began)
     if end is not None and ticket.background and not run.goes_on:
         try:

@@ -12,6 +12,7 @@ from ag_ui.core import RunAgentInput
 from fastapi import APIRouter, Header, Query, Request
 from fastapi.responses import Response
 
+from functions.runs.errors import RunRejected
 from functions.runs.following import Following
 from functions.runs.lease import RunInProgress
 from functions.runs.live import Started, last_holder, run_of_request
@@ -79,14 +80,16 @@ async def live_run(served: Served, request: Request, who: str, thread_id: str) -
     return following(served, request, who, thread_id, held.run_id, after=None, fence=held.fence)
 
 
-async def started_before(served: Served, request: Request, who: str, input: RunAgentInput, busy: RunInProgress) -> Following | None:
-    """The run that this very request has started, by its `Idempotency-Key`, from its beginning. None: it has not, or no events are kept."""
+async def started_before(served: Served, request: Request, who: str, input: RunAgentInput, refused: RunRejected) -> Following | None:
+    """The run that this very request has started, by its `Idempotency-Key`, from its beginning. None: it has not, or no events are kept.
+    `refused`: how it was answered now."""
     key = idempotency_key(request)
-    started = Started(busy.run_id, busy.fence) if busy.fence is not None else None
+    busy = refused if isinstance(refused, RunInProgress) else None
+    started = Started(busy.run_id, busy.fence) if busy is not None and busy.fence is not None else None
     until = monotonic() + TOLD_WITHIN
     while started is None and key is not None:
         started = await run_of_request(served.graph(who).checkpointer, input.thread_id, key)
-        if key != busy.request_key or monotonic() > until:
+        if busy is None or key != busy.request_key or monotonic() > until:
             break
         # the run that has the thread is ours, or is about to be refused as this one would be: which of both is known when it has begun
         await asyncio.sleep(POLL_SECONDS)

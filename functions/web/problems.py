@@ -1,5 +1,5 @@
 """Errors before a stream: a status and `{"error": {"code", "message"}}`, never a stack trace or an echo of the input. A busy thread's has
-`runId` too, the run that has it."""
+`runId` too, the run that has it; one for a caller's limit has `limit`, its name."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from starlette.exceptions import HTTPException
 
 from functions.runs.errors import RunRejected
 from functions.runs.lease import RunInProgress
+from functions.web.limits import LimitExceeded
 
 log = logging.getLogger(__name__)
 
@@ -43,9 +44,13 @@ def answer(status: int, code: str, message: str, **more: str) -> JSONResponse:
 
 async def _problem(request: Request, error: Exception) -> JSONResponse:
     assert isinstance(error, (Problem, RunRejected))
-    run = {"runId": error.run_id} if isinstance(error, RunInProgress) else {}
-    refused = answer(error.status, error.code, error.message, **run)
-    refused.headers.update(error.headers if isinstance(error, Problem) else {})
+    more, headers = {}, error.headers if isinstance(error, Problem) else {}
+    if isinstance(error, RunInProgress):
+        more = {"runId": error.run_id}
+    elif isinstance(error, LimitExceeded):
+        more, headers = {"limit": error.limit}, {"Retry-After": str(error.retry_after)}
+    refused = answer(error.status, error.code, error.message, **more)
+    refused.headers.update(headers)
     return refused
 
 

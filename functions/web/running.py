@@ -8,9 +8,11 @@ from fastapi import Request
 from functions.runs import AgentRun
 from functions.runs.continuing import Continuation, Ticket
 from functions.runs.lease import TableLease
+from functions.runs.orchestrator import Admission
 from functions.runs.recording import Recorder
 from functions.web.invoking import invoking
 from functions.web.joins import remaining_ms
+from functions.web.limits import Allowance
 from functions.web.preferences import idempotency_key, wait_seconds
 from functions.web.served import Served
 from graphs.catalog import Options
@@ -26,6 +28,7 @@ def agent_run(
     options: Options | None = None,
     lease: TableLease | None = None,
     ticket: Ticket | None = None,
+    admission: Admission | None = None,
 ) -> AgentRun:
     """`lease` and `ticket`: of a run that another invocation has handed over."""
     chosen = served.agent.options(input) if options is None else options
@@ -50,7 +53,15 @@ def agent_run(
         drain_seconds=settings.drain_seconds,
         continuation=continuation(served, request, who, input, ticket),
         lease=lease,
+        admission=admission,
     )
+
+
+async def closed(run: AgentRun, allowance: Allowance | None) -> None:
+    """Gives its thread back, and counts what it has used for its caller."""
+    await run.close()
+    if allowance is not None:
+        await allowance.spend(run.used)
 
 
 def continuation(served: Served, request: Request, who: str, input: RunAgentInput, ticket: Ticket | None = None) -> Continuation | None:

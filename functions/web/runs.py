@@ -25,11 +25,13 @@ from functions.store.expiry import now
 from functions.web.background import ACCEPTED_SCHEMA, in_background
 from functions.web.current import Caller, Here
 from functions.web.joins import following, live_run, shown, started_before
+from functions.web.limits import LimitExceeded
 from functions.web.openapi import body_of
 from functions.web.preferences import responds_async
 from functions.web.problems import Problem
 from functions.web.run_input import check_thread_id, frontend_of, read_json, read_run_input
 from functions.web.running import agent_run as made
+from functions.web.running import closed
 from functions.web.served import Served
 from functions.web.sse import EventStream, encode
 
@@ -49,6 +51,7 @@ STREAM: dict[int | str, dict[str, Any]] = {
     409: {"description": "Another run has the thread (`RUN_IN_PROGRESS`, with its `runId`), or the question has another answer."},
     413: {"description": "The body is too large."},
     503: {"description": "The agent cannot run here (`AGENT_UNAVAILABLE`); the text says what is missing."},
+    429: {"description": "A limit of the caller's is reached (`LIMIT_EXCEEDED`, with the `limit`); `Retry-After` says when to ask again."},
     422: {"description": "A field is missing or wrong, or the input means nothing for this thread."},
 }
 
@@ -84,11 +87,12 @@ async def run(request: Request, served: Here, who: Caller) -> Response:
         return _never_begun(served, input, exc, watched)
     if responds_async(request):
         return await in_background(served, request, who, input)
-    agent_run = made(served, request, who, input, recorder=recorder, options=options)
+    allowance = served.allowance(who)
+    agent_run = made(served, request, who, input, recorder=recorder, options=options, admission=allowance)
     try:
         await _prepare(agent_run)
-    except RunInProgress as busy:
-        if (started := await started_before(served, request, who, input, busy)) is not None:
+    except (RunInProgress, LimitExceeded) as refused:
+        if (started := await started_before(served, request, who, input, refused)) is not None:
             return shown(served, started.frames())
         raise
 
@@ -101,7 +105,7 @@ async def run(request: Request, served: Here, who: Caller) -> Response:
         encode=lambda event: event if isinstance(event, bytes) else recorder.frame(event),
         heartbeat=served.settings.heartbeat_seconds,
         after=lambda: served.touch(who, input, began),
-        closing=watched.closing(agent_run.close),
+        closing=watched.closing(partial(closed, agent_run, allowance)),
     )
 
 

@@ -18,10 +18,12 @@ from functions.runs.agents import ServedAgent, UnknownAgent, compile_agent, find
 from functions.runs.event_log import EventLog, event_log
 from functions.settings import Settings
 from functions.store import keys
+from functions.store.allowances import Allowances, Limits, allowances
 from functions.store.checkpoints import DynamoDBSaver
 from functions.store.clients import dynamodb_client, s3_client
 from functions.store.meter import metered
 from functions.store.threads import ConversationDeleted, Threads
+from functions.web.limits import Allowance
 from functions.web.titles import entitle
 from graphs.catalog import AGENTS, AgentSpec, Deps
 from graphs.stream.parts import text_of
@@ -50,6 +52,7 @@ class Served:
     state_keys: Sequence[str] | None
     knowledge: KnowledgeSource | None = None
     rebuilt: Rebuilt | None = None
+    allowances: Allowances | None = None
 
     async def with_its_keys(self) -> Served:
         """What a run is made with. Raises `functions.secrets.SecretUnavailable`, or what keeps the agent from being made."""
@@ -74,6 +77,11 @@ class Served:
         saver = self.agent.graph.checkpointer
         own = keys.owner(self.agent.spec.name, principal)
         return self.agent.graph_for(saver.for_principal(own) if isinstance(saver, DynamoDBSaver) else None)
+
+    def allowance(self, principal: str) -> Allowance | None:
+        """What a caller may run; None: there are no limits."""
+        saver = self.graph(principal).checkpointer
+        return Allowance(self.allowances, principal, saver) if self.allowances and isinstance(saver, DynamoDBSaver) else None
 
     def event_log(self, principal: str, thread_id: str, run_id: str) -> EventLog | None:
         """The kept events of a run; None: they are not kept."""
@@ -105,29 +113,36 @@ def serve_agent(name: str, settings: Settings, graph: Graph | None = None, check
 
     Raises:
         UnknownAgent: no graph was given and the catalog has no such name.
-        ValueError: a name with a ":".
+        ValueError: a name with a ":", or limits of callers where the tables are not ours.
     """
     if ":" in name:
         raise ValueError(f"an agent's name holds no colon, which ends it in the store's keys: {name!r}")
+    limits = Limits(settings.runs_at_once, settings.runs_a_minute, settings.tokens_a_day)
+    if limits and (graph is not None or checkpointer is not None):
+        raise ValueError(
+            "runs_at_once, runs_a_minute and tokens_a_day are counted in the threads table, which this agent is served without"
+        )
     if graph is not None:
         spec = AGENTS.get(name) or AgentSpec(name=name, title=name, description="", module="", state_keys=())
         return Served(ServedAgent(spec, graph), settings, None, spec.state_keys if name in AGENTS else None)
     spec = find_spec(name)
     client = metered(dynamodb_client()) if checkpointer is None else None
     saver = checkpointer or _saver(settings, client)
-    threads = Threads(f"{settings.table_prefix}threads", client=client, ttl_seconds=settings.ttl_seconds) if client is not None else None
+    table = f"{settings.table_prefix}threads"
+    threads = Threads(table, client=client, ttl_seconds=settings.ttl_seconds) if client is not None else None
+    counted = allowances(table, limits, client=client) if limits and client is not None else None
 
     def build(deps: Deps) -> ServedAgent:
         return ServedAgent(spec, compile_agent(spec, deps, saver), deps.model)
 
     if not settings.secrets:
         deps = make_deps(spec, settings)
-        return Served(build(deps), settings, threads, spec.state_keys, deps.knowledge)
+        return Served(build(deps), settings, threads, spec.state_keys, deps.knowledge, allowances=counted)
     from functions.web.rebuilt import Rebuilt
 
     deps = make_deps(spec, settings.model_copy(update={"model": "offline"}))
     rebuilt = Rebuilt(settings, lambda settings: build(make_deps(spec, settings)))
-    return Served(build(deps), settings, threads, spec.state_keys, deps.knowledge, rebuilt)
+    return Served(build(deps), settings, threads, spec.state_keys, deps.knowledge, rebuilt, counted)
 
 
 def _saver(settings: Settings, client: DynamoDBClient | None) -> DynamoDBSaver:
