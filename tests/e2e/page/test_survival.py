@@ -14,6 +14,7 @@ from tests.support.page_mock import BREAK, Gate
 pytestmark = pytest.mark.browser
 
 
+@pytest.mark.long
 def test_a_reload_in_the_middle_of_a_run(real: Watched) -> None:
     """The page shows the question again, and the answer as it goes on, to its end."""
     page = real.open("#reactAgent")

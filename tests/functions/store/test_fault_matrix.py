@@ -108,7 +108,7 @@ OPERATIONS: dict[str, tuple[Callable[[Saver], None], Callable[[Saver], None]]] =
 
 
 HELD = ["put", "put_writes, large", "copy_thread"]
-CASES = [(name, "bucket") for name in OPERATIONS] + [(name, "chunks") for name in HELD]
+CASES = [(name, "bucket") for name in OPERATIONS] + [pytest.param(name, "chunks", marks=pytest.mark.long) for name in HELD]
 """Where payloads lie makes no difference to the others."""
 
 

@@ -73,7 +73,7 @@ def held(saver: DynamoDBSaver, thread_id: str = "t", *, renewed: bool = True, se
     return saver.held(grant, Holding(seconds, lambda: renewed, since=clocks()))
 
 
-@pytest.mark.parametrize("turns", [1, 12])
+@pytest.mark.parametrize("turns", [1, pytest.param(12, marks=pytest.mark.long)])
 async def test_a_run_reads_its_thread_once(dynamo: Dynamo, make_saver: MakeSaver, turns: int) -> None:
     """One look at the thread (two queries for the newest checkpoint, two for each page of a delta history) serves the beginning and the
     end of the run; and the end is what a stranger reads."""

@@ -22,7 +22,7 @@ def package(agent: str) -> str:
     return ".".join(AGENTS[agent].module.split(".")[:2])
 
 
-@pytest.mark.parametrize("agent", AGENTS)
+@pytest.mark.parametrize("agent", [pytest.param(name, marks=() if name in ("dev", "kb") else pytest.mark.long) for name in AGENTS])
 def test_an_agent_loads_nothing_of_the_others(agent: str) -> None:
     """No other agent's modules, no knowledge base where it is no part of it, nothing of CDK, no client of other modes and models, and of
     the AWS SDK only what calls."""

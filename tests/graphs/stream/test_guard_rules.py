@@ -120,6 +120,7 @@ def verdict(mutant: Mutant) -> str | None:
     return next(iter(killers(module)), None)
 
 
+@pytest.mark.long
 def test_no_rule_can_be_taken_out() -> None:
     """Every mutant of the guard, one rule missing in each, is killed by a row; `-s` or a failure shows the table."""
     source = Path(lifecycle.__file__).read_text("utf-8")

@@ -68,6 +68,7 @@ async def test_acknowledged_writes_survive_a_kill(tmp_path: Path) -> None:
         assert found["Body"].read() == b"\x00payload"
 
 
+@pytest.mark.long
 async def test_imported_documents_survive_a_kill(tmp_path: Path) -> None:
     """Records that were compared and swapped, segments, deletions: played back from the journal, then from what it was compacted to, over
     which they can be changed further."""

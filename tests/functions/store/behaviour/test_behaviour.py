@@ -86,7 +86,18 @@ def dynalite_store(dynalite_tables: DynamoStore) -> Iterator[Store]:
     dynalite_tables.clear()
 
 
-@pytest.mark.parametrize(("name", "server"), [(name, server) for name in BEHAVIOURS for server in _servers(name)])
+def _is_slow(name: str, server: str) -> bool:
+    return server == "moto_and_s3" or name in ("strict_msgpack", "deleting_a_thousand_checkpoints")
+
+
+@pytest.mark.parametrize(
+    ("name", "server"),
+    [
+        pytest.param(name, server, marks=pytest.mark.long if _is_slow(name, server) else ())
+        for name in BEHAVIOURS
+        for server in _servers(name)
+    ],
+)
 def test_behaviour(request: pytest.FixtureRequest, name: str, server: str) -> None:
     """As the behaviour's docstring says; those that LangGraph's savers do not offer are named above."""
     store: Store = request.getfixturevalue(server)

@@ -16,6 +16,8 @@ from tests.functions.store.imports.conftest import MakeOrigin, Origin
 from tests.support import graphs
 from tests.support.checkpoints import config, noise, put
 
+pytestmark = pytest.mark.long
+
 AT = config("t", None)
 
 
