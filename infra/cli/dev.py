@@ -19,6 +19,9 @@ def dev(
         str, typer.Option(help="Address to listen on. Anything but 127.0.0.1 lets others in: nobody is asked who they are.")
     ] = "127.0.0.1",
     timeout: Annotated[int, typer.Option(min=1, max=900, help="Seconds that an invocation may take, as on Lambda.")] = 900,
+    workers: Annotated[
+        int, typer.Option(min=1, max=256, help="Most worker processes at a time, over all agents: a request beyond waits for one.")
+    ] = 4,
     cors_origin: Annotated[
         list[str] | None,
         typer.Option(help="Pages of this origin may call the agents, beside those of this machine; several times, * for any."),
@@ -41,7 +44,7 @@ def dev(
         data=None if ephemeral else data_folder(),
         verbose=verbose,
         cors_origins=tuple(cors_origin or ()),
-        limits=Limits(timeout_ms=timeout * 1_000),
+        limits=Limits(maximum=workers, spares=min(2, workers), timeout_ms=timeout * 1_000),
     )
     try:
         ended_well = asyncio.run(stack.dev(options))
