@@ -10,7 +10,7 @@ import stat
 import sys
 from asyncio.subprocess import PIPE, Process
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from pathlib import Path
 
 import pytest
@@ -25,10 +25,13 @@ BOOTSTRAP = REPO / "functions" / "runtime" / "bootstrap"
 APP = "tests.support.plain_app.app"
 
 
-@asynccontextmanager
-async def started(*command: str, **env: str) -> AsyncIterator[tuple[RuntimeApi, Process]]:
+def started(*command: str, **env: str) -> AbstractAsyncContextManager[tuple[RuntimeApi, Process]]:
     """A runtime process and its Runtime API; the process is killed at the end if it still runs."""
-    api = RuntimeApi()
+    return started_with(RuntimeApi(), *command, **env)
+
+
+@asynccontextmanager
+async def started_with(api: RuntimeApi, *command: str, **env: str) -> AsyncIterator[tuple[RuntimeApi, Process]]:
     await api.start()
     process = await asyncio.create_subprocess_exec(
         *(command or (sys.executable, "-m", "functions.runtime")),
