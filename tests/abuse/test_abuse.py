@@ -9,6 +9,7 @@ from tests.abuse.attacks import ATTACKS, harmless
 from tests.abuse.ground import SECRET, ground
 
 
+@pytest.mark.long
 @pytest.mark.timeout(120)
 @pytest.mark.parametrize("name", ATTACKS)
 async def test_attacks_are_held(name: str, moto_endpoint: str) -> None:

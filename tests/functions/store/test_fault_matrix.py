@@ -107,6 +107,7 @@ OPERATIONS: dict[str, tuple[Callable[[Saver], None], Callable[[Saver], None]]] =
 """What is there before, and the operation."""
 
 
+LONG, SLOW = pytest.mark.long, ("prune", "delete_for_runs", "copy_thread")
 HELD = ["put", "put_writes, large", "copy_thread"]
 CASES = [(name, "bucket") for name in OPERATIONS] + [pytest.param(name, "chunks", marks=pytest.mark.long) for name in HELD]
 """Where payloads lie makes no difference to the others."""
@@ -161,7 +162,7 @@ def test_one_bad_request_changes_nothing(store: Store, name: str, where: str) ->
         assert (faults.injected, view(saver)) == (1, wanted), f"request {number}"
 
 
-@pytest.mark.parametrize(("name", "where"), CASES)
+@pytest.mark.parametrize(("name", "where"), [pytest.param(*case, marks=LONG) if case[0] in SLOW else case for case in CASES])
 def test_an_outage_from_any_request_on_leaves_each_checkpoint_whole_or_absent(store: Store, name: str, where: str) -> None:
     """The caller gets an error, a reader the state before or after (S3 done without DynamoDB too), and the same call once more the rest."""
     for number, saver, wanted in each_request(store, name, where):
