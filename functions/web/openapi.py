@@ -7,6 +7,13 @@ from typing import Any
 from ag_ui.core import RunAgentInput
 from fastapi import FastAPI
 
+READ: dict[int | str, dict[str, Any]] = {
+    400: {"description": "The body is not JSON."},
+    413: {"description": "The body is too large."},
+    422: {"description": "A field is missing or wrong."},
+}
+"""How a body that is read by hand is refused."""
+
 
 def body_of(schema: dict[str, Any], *, required: bool = True) -> dict[str, Any]:
     """`openapi_extra` of a route that reads a JSON body by hand."""

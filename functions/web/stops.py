@@ -13,7 +13,7 @@ from functions.runs.lease import RunInProgress
 from functions.runs.live import last_holder, stop_run
 from functions.store.holders import Holder
 from functions.web.current import Caller, Here
-from functions.web.openapi import body_of
+from functions.web.openapi import READ, body_of
 from functions.web.owned import thread_of
 from functions.web.problems import Problem
 from functions.web.run_input import check_id, check_thread_id, read_json
@@ -24,6 +24,7 @@ STOPPED_WITHIN = 4.0
 POLL_SECONDS = 0.2
 STOP_BODY = {"type": "object", "properties": {"runId": {"type": "string", "minLength": 1}}}
 ANSWERS: dict[int | str, dict[str, Any]] = {
+    **READ,
     200: {"description": "The run has ended, and the thread is free: `{threadId, runId, status: stopped}`."},
     202: {"description": "The run was told, and has not ended yet: `{threadId, runId, status: stopping}`."},
     404: {"description": "The caller has no such thread."},

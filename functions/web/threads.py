@@ -18,7 +18,7 @@ from functions.runs.deleting import delete_thread
 from functions.runs.thread import RUN_ID_KEY, Thread, public_keys, public_state, read_thread
 from functions.store.threads import LONGEST_TITLE, BadCursor, Conversation, Titled
 from functions.web.current import Caller, Here
-from functions.web.openapi import body_of
+from functions.web.openapi import READ, body_of
 from functions.web.owned import row_of, rows, thread_of
 from functions.web.problems import Problem
 from functions.web.run_input import check_thread_id, read_json
@@ -39,7 +39,7 @@ router = APIRouter(prefix="/threads", responses={404: {"description": "The calle
     "",
     status_code=201,
     summary="Make a conversation",
-    responses={200: {"description": "There is one with that `threadId` already: it is as it was."}},
+    responses={**READ, 200: {"description": "There is one with that `threadId` already: it is as it was."}},
     openapi_extra=body_of({"type": "object", "properties": {"threadId": NAME, "title": NAME}}, required=False),
 )
 async def create(request: Request, response: Response, served: Here, who: Caller) -> dict[str, Any]:
@@ -83,6 +83,7 @@ async def conversation(thread_id: str, served: Here, who: Caller) -> dict[str, A
 @router.patch(
     "/{thread_id}",
     summary="Rename a conversation, or pin it",
+    responses=READ,
     openapi_extra=body_of({"type": "object", "minProperties": 1, "properties": {"title": NAME, "pinned": {"type": "boolean"}}}),
 )
 async def change(thread_id: str, request: Request, served: Here, who: Caller) -> dict[str, Any]:
