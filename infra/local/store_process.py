@@ -19,6 +19,7 @@ from infra.local.journal import DamagedJournal, Journal, Record
 from infra.local.journaled import JournaledApp
 from infra.local.leash import Leash
 from infra.local.lock import FolderInUse, lock_folder
+from infra.local.partitions import read_partitions_alone
 from infra.local.store import BUCKET, REGION
 
 if TYPE_CHECKING:
@@ -66,6 +67,7 @@ def say(line: dict[str, object]) -> None:
 def emulator() -> WSGIApplication:
     from moto.moto_server.werkzeug_app import DomainDispatcherApplication, create_backend_app
 
+    read_partitions_alone()
     app: WSGIApplication = DomainDispatcherApplication(create_backend_app)
     return app
 

@@ -10,7 +10,7 @@ import signal
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from tests.support.agui_http import Conversation
@@ -60,11 +60,15 @@ def _yes(value: bool) -> str:
     return "yes" if value else "NO"
 
 
+def table(lines: Sequence[Sequence[str]]) -> str:
+    """Rows of as many cells each, in columns."""
+    widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
+    return "".join("  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip() + "\n" for line in lines)
+
+
 def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
-        table = [HEAD, *(tuple(map(str, row)) for row in rows(Path(folder)))]
-    widths = [max(map(len, column)) for column in zip(*table, strict=True)]
-    text = "".join("  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() + "\n" for row in table)
+        text = table([HEAD, *(tuple(map(str, row)) for row in rows(Path(folder)))])
     RESULTS.parent.mkdir(exist_ok=True)
     RESULTS.write_text(text, encoding="utf-8", newline="\n")
     sys.stdout.write(text)

@@ -30,7 +30,8 @@ def main() -> int:
     options = parser.parse_args()
     kill_every = 4.0 if options.kills else 0.0
     plan = Plan(options.threads, options.at_once, options.minutes * 60, options.token_ms / 1_000, kill_every, options.seed)
-    workers = options.at_once * 3 // 2  # who stops a run or joins it again needs one beside it
+    # who stops a run or joins it again needs one beside it, and each agent has its own
+    workers = options.at_once * 3
     lease = {"AGENTS_LEASE_SECONDS": str(LEASE_SECONDS)} if options.kills else {}
     with tempfile.TemporaryDirectory() as folder:
         arguments = ("--ephemeral", "--workers", str(workers), "--agent", "reactAgent", "--agent", "kb")
