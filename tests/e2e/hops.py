@@ -20,7 +20,7 @@ from tests.support.joining import events_url, frames, number_of, said, stream
 from tests.support.local_stack import Stack, running_stack
 from tests.support.recording import Json
 from tests.support.sse import read_sse
-from tests.support.steps_app import STEPS
+from tests.support.steps import STEPS
 from tests.support.streams import StreamRecorder
 
 RESULTS = Path(__file__).parent / "results" / "hops.txt"

@@ -19,9 +19,7 @@ from functions.settings import get_settings
 from functions.store.checkpoints import DynamoDBSaver
 from functions.store.clients import dynamodb_client
 from functions.web.app import create_app
-
-STEPS, SECONDS = 32, 0.4
-"""Of a run, and of a step."""
+from tests.support.steps import SECONDS, STEPS
 
 
 class State(MessagesState):
