@@ -129,6 +129,8 @@ class Talker:
         try:
             events = await self._run(turn, input)
         finally:
+            # the answer comes when the run has ended; none does where it has ended by itself
+            await asyncio.wait([waiting], timeout=4 * AGAIN_SECONDS)
             waiting.cancel()
             await asyncio.wait([waiting])
         outcome = (events[-1].get("outcome") or {}).get("type")
